@@ -4,7 +4,7 @@
 -- `INSERT INTO worker_runs (name, key) … ON CONFLICT DO NOTHING RETURNING 1` from
 -- any language, in the caller's own transaction, is a valid claim.
 CREATE TABLE worker_runs (
-    name     text NOT NULL CHECK (name ~ '^[a-z0-9_.-]{1,100}$'),
+    name     text NOT NULL CHECK (char_length(name) BETWEEN 1 AND 100),
     key      text NOT NULL CHECK (char_length(key) BETWEEN 1 AND 200),
     ran_at   timestamptz NOT NULL DEFAULT now(),
     slot_at  timestamptz,
