@@ -1,0 +1,112 @@
+// Package command is the operator's surface: the commands of the app, their
+// flags, the environment they read and the exit status they end with.
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/spf13/cobra"
+
+	"github.com/ranura/ranura/internal/workers"
+)
+
+// The exit statuses, the same for every command.
+const (
+	exitDone   = 0 // done, or already done
+	exitFailed = 1
+	exitUsage  = 2 // wrong usage or configuration
+)
+
+// Main runs the command that the process was started with, on the given
+// crontab, and returns the exit status. The first SIGINT or SIGTERM asks the
+// command to end in order, the second ends the process at once.
+func Main(entries []workers.Entry) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	context.AfterFunc(ctx, stop)
+
+	app := &app{entries: entries}
+	err := app.root().ExecuteContext(ctx)
+	if err == nil {
+		return exitDone
+	}
+	fmt.Fprintf(os.Stderr, "app: %v%s\n", err, hint(err))
+	var failed failure
+	if errors.As(err, &failed) {
+		return failed.status
+	}
+	return exitUsage // cobra's own: an unknown command, flag or argument
+}
+
+// app is what the commands share.
+type app struct {
+	entries []workers.Entry
+	json    bool
+}
+
+func (a *app) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "app",
+		Short: "Scheduled jobs, exactly once per slot, on any number of replicas, with nothing but Postgres",
+		Long: `Ranura runs scheduled jobs exactly once per slot on any number of replicas,
+with nothing but Postgres.
+
+Exit status: 0 done (or already done), 1 failed, 2 wrong usage or configuration.`,
+		SilenceErrors:     true,
+		SilenceUsage:      true,
+		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
+	}
+	root.AddCommand(a.dev(), a.migrate(), a.next(), a.run(), a.runs(), a.schedules(), a.serve())
+	return root
+}
+
+// registry reads the crontab; a mistake in it is a wrong configuration.
+func (a *app) registry() (*workers.Registry, error) {
+	registry, err := workers.NewRegistry(a.entries, time.Now())
+	if err != nil {
+		return nil, usage(err)
+	}
+	return registry, nil
+}
+
+// failure is an error with its exit status.
+type failure struct {
+	err    error
+	status int
+}
+
+func (f failure) Error() string { return f.err.Error() }
+func (f failure) Unwrap() error { return f.err }
+
+// usage marks an error as one of usage or configuration.
+func usage(err error) error { return failure{err, exitUsage} }
+
+// outcome gives an error of a command its exit status.
+func outcome(err error) error {
+	var already failure
+	switch {
+	case err == nil, errors.As(err, &already):
+		return err
+	case errors.Is(err, workers.ErrUnknown), errors.Is(err, workers.ErrBadSlot):
+		return usage(err)
+	default:
+		return failure{err, exitFailed}
+	}
+}
+
+// hint says what to do about errors whose text does not.
+func hint(err error) string {
+	const undefinedTable = "42P01"
+	var refused *pgconn.PgError
+	if errors.As(err, &refused) && refused.Code == undefinedTable {
+		return " (run: app migrate up)"
+	}
+	return ""
+}

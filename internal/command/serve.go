@@ -1,0 +1,70 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ranura/ranura/internal/postgres"
+	"github.com/ranura/ranura/internal/replica"
+)
+
+func (a *app) serve() *cobra.Command {
+	var untilEOF bool
+	command := &cobra.Command{
+		Use:   "serve",
+		Short: "Run one replica: timers, workers and pages",
+		Long: `Run one replica: timers, workers and pages. Start as many as you like on one
+database. A replica migrates the database if that is due, waits for a database
+that is away, and stops in order within 25 seconds of SIGTERM.
+
+Environment: DATABASE_URL (required), HTTP_ADDR (127.0.0.1:8080), LOG_FORMAT
+(auto, json, text), LOG_LEVEL (INFO), REPLICA_NAME (the host's name).`,
+		Example: `  DATABASE_URL=postgres://ranura:…@db:5432/community app serve`,
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			ctx := cmd.Context()
+			if untilEOF {
+				var stop context.CancelFunc
+				ctx, stop = context.WithCancel(ctx)
+				go func() {
+					_, _ = io.Copy(io.Discard, cmd.InOrStdin())
+					stop()
+				}()
+			}
+			return outcome(a.serveReplica(ctx))
+		},
+	}
+	command.Flags().BoolVar(&untilEOF, "until-eof", false, "stop when standard input ends, as it does when the parent process dies")
+	_ = command.Flags().MarkHidden("until-eof") // it exists: defined a line above
+	return command
+}
+
+func (a *app) serveReplica(ctx context.Context) error {
+	config, err := readConfig()
+	if err != nil {
+		return err
+	}
+	if err := postgres.CheckURL(string(config.DatabaseURL)); err != nil {
+		return usage(fmt.Errorf("DATABASE_URL %w", err))
+	}
+	registry, err := a.registry()
+	if err != nil {
+		return err
+	}
+	err = replica.Run(ctx, replica.Config{
+		DatabaseURL: string(config.DatabaseURL),
+		HTTPAddr:    config.HTTPAddr,
+		ID:          replica.NewID(config.ReplicaName),
+		Registry:    registry,
+		Log:         config.logger(os.Stderr),
+	})
+	if errors.Is(err, replica.ErrAddr) {
+		return usage(err)
+	}
+	return err
+}

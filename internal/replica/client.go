@@ -1,0 +1,77 @@
+package replica
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/riverdriver/riverpgxv5"
+	"github.com/riverqueue/river/rivertype"
+	"github.com/riverqueue/rivercontrib/otelriver"
+
+	"github.com/ranura/ranura/internal/periodic"
+)
+
+const (
+	// maxWorkers is how many slots one replica runs at once, each on a
+	// connection of its own. Scheduled work is bound by the database, and more
+	// connections than a few per core make it slower.
+	maxWorkers = 10
+
+	// controlConns serve River's listener, election, fetch and completion, the
+	// registration of schedules, the readiness probe and River's page.
+	controlConns = 6
+
+	// JobTimeout is for set-based work in one database. What takes longer
+	// should be cut into slots or shards.
+	JobTimeout = time.Minute
+
+	// rescueAfter returns the slot of a replica that was killed. It is longer
+	// than JobTimeout, so that a slot at work is not handed out twice; if it is,
+	// the claim decides.
+	rescueAfter = 90 * time.Second
+
+	// softStop and hardStop together stay below the 30 seconds that container
+	// platforms give a process between SIGTERM and SIGKILL.
+	softStop = 20 * time.Second
+	hardStop = 5 * time.Second
+)
+
+// newClient wires River. What is set here guards against what River does by
+// default:
+//   - a kind that only a newer replica knows is left for it, instead of using
+//     up its attempts here (FetchOnlyKnownKinds);
+//   - the nightly reindex is off: while it runs, unique inserts fail;
+//   - a slot whose replica died is rescued in minutes, not in an hour.
+func newClient(r *replica) (*river.Client[pgx.Tx], error) {
+	registered, err := r.Registry.RiverWorkers(r.runner)
+	if err != nil {
+		return nil, err
+	}
+	return river.NewClient(riverpgxv5.New(r.control), &river.Config{
+		FetchOnlyKnownKinds:  true,
+		ID:                   r.ID,
+		JobTimeout:           JobTimeout,
+		Logger:               slog.New(calm{r.Log.Handler()}),
+		Middleware:           []rivertype.Middleware{otelriver.NewMiddleware(nil)},
+		PeriodicJobs:         r.Registry.PeriodicJobs(),
+		Queues:               map[string]river.QueueConfig{periodic.Queue: {MaxWorkers: maxWorkers}},
+		ReindexerIndexNames:  []string{},
+		RescueStuckJobsAfter: rescueAfter,
+		SoftStopTimeout:      softStop,
+		Workers:              registered,
+	})
+}
+
+// calm keeps River's account of its own life out of the log: below a warning,
+// the log has one line for each slot.
+type calm struct{ slog.Handler }
+
+func (c calm) Enabled(ctx context.Context, level slog.Level) bool {
+	return level >= slog.LevelWarn && c.Handler.Enabled(ctx, level)
+}
+
+func (c calm) WithAttrs(attrs []slog.Attr) slog.Handler { return calm{c.Handler.WithAttrs(attrs)} }
+func (c calm) WithGroup(name string) slog.Handler       { return calm{c.Handler.WithGroup(name)} }

@@ -1,0 +1,75 @@
+package replica
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/ranura/ranura/internal/web"
+	"github.com/ranura/ranura/internal/workers"
+)
+
+// serveHTTP serves the pages until ctx ends. It does not wait for the database:
+// a replica that cannot work yet is alive and says so.
+func (r *replica) serveHTTP(ctx context.Context) error {
+	listener, err := listen(ctx, r.HTTPAddr)
+	if err != nil {
+		return err
+	}
+	handler, err := web.Handler(ctx, web.Options{Client: r.client, Ready: r.ready, Run: r.runByHand, Log: r.Log})
+	if err != nil {
+		return fmt.Errorf("open pages: %w", errors.Join(err, listener.Close()))
+	}
+	server := &http.Server{
+		Handler:           handler,
+		ReadHeaderTimeout: 5 * time.Second,
+		ReadTimeout:       15 * time.Second,
+		WriteTimeout:      JobTimeout + 15*time.Second, // a run by hand answers when it is done
+		IdleTimeout:       2 * time.Minute,
+		MaxHeaderBytes:    1 << 16,
+	}
+	r.Log.Info("serving", "replica", r.ID, "http", "http://"+listener.Addr().String())
+
+	stopped := context.AfterFunc(ctx, func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), hardStop)
+		defer cancel()
+		_ = server.Shutdown(ctx) // what is still open then ends with the process
+	})
+	defer stopped()
+	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("serve pages: %w", err)
+	}
+	return nil
+}
+
+// ErrAddr means that the replica may not listen where it was told to.
+var ErrAddr = errors.New("HTTP_ADDR")
+
+// listen refuses every address that others can reach: River's page cancels and
+// deletes jobs for whoever opens it, and has no login here yet.
+func listen(ctx context.Context, addr string) (net.Listener, error) {
+	host, _, err := net.SplitHostPort(addr)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w: write it as 127.0.0.1:8080", ErrAddr, err)
+	}
+	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		return nil, fmt.Errorf("%w: %q is not a loopback address, and the pages have no login yet: use 127.0.0.1:8080", ErrAddr, addr)
+	}
+	var config net.ListenConfig
+	listener, err := config.Listen(ctx, "tcp", addr)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrAddr, err)
+	}
+	return listener, nil
+}
+
+func (r *replica) runByHand(ctx context.Context, name string, request workers.Request) (workers.Result, error) {
+	scheduled, err := r.Registry.Find(name)
+	if err != nil {
+		return workers.Result{}, err
+	}
+	return r.runner.RunByHand(ctx, r.working, scheduled, request)
+}

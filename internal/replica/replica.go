@@ -1,0 +1,111 @@
+// Package replica is one process of the service: the timers, the workers and
+// the pages, on two pools of one database. Any number of replicas run at once
+// and know each other through Postgres alone.
+package replica
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"log/slog"
+	"os"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/riverqueue/river"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/ranura/ranura/internal/periodic"
+	"github.com/ranura/ranura/internal/postgres"
+	"github.com/ranura/ranura/internal/workers"
+)
+
+// Config is what a replica is told.
+type Config struct {
+	DatabaseURL string
+	HTTPAddr    string // a loopback address; port 0 takes a free one
+	ID          string // see NewID
+	Registry    *workers.Registry
+	Log         *slog.Logger
+}
+
+// NewID returns an id that is unique for each start of a process, so that the
+// traces of a replica that died are never taken for those of its successor. An
+// empty name is the host's.
+func NewID(name string) string {
+	if name == "" {
+		name, _ = os.Hostname() // an empty name is still unique
+	}
+	return name + "-" + strings.ToLower(rand.Text()[:6])
+}
+
+// replica is one process at work.
+type replica struct {
+	Config
+
+	control *pgxpool.Pool // River's own work: election, fetch, notify
+	working *pgxpool.Pool // the workers' transactions, so that busy workers cannot cost the leadership
+	runner  *workers.Runner
+	client  *river.Client[pgx.Tx]
+	started atomic.Bool
+}
+
+// Run serves until ctx ends, then stops in order: no new slot is taken, running
+// ones may finish for softStop, then they are cancelled and roll back. It waits
+// for a database that is away, and fails at once on a configuration that
+// waiting cannot mend.
+func Run(ctx context.Context, config Config) error {
+	r := &replica{Config: config}
+	if err := r.open(ctx); err != nil {
+		return err
+	}
+	defer r.control.Close()
+	defer r.working.Close()
+
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return r.serveHTTP(ctx) })
+	group.Go(func() error { return r.work(ctx) })
+	return group.Wait()
+}
+
+// open connects nothing yet: the pools dial when they are used.
+func (r *replica) open(ctx context.Context) (err error) {
+	if r.control, err = postgres.OpenControl(ctx, r.DatabaseURL, r.ID, controlConns); err != nil {
+		return err
+	}
+	if r.working, err = postgres.OpenWorkers(ctx, r.DatabaseURL, r.ID, JobTimeout, maxWorkers); err != nil {
+		r.control.Close()
+		return err
+	}
+	r.runner = &workers.Runner{DB: r.working, Replica: r.ID, Log: r.Log}
+	r.client, err = newClient(r)
+	return err
+}
+
+// work runs the timers and the workers until ctx ends.
+func (r *replica) work(ctx context.Context) error {
+	err := r.untilDatabase(ctx, r.prepare)
+	if err == nil {
+		err = r.untilDatabase(ctx, r.client.Start)
+	}
+	if err != nil {
+		return err
+	}
+	// Catch-up belongs here: a loop beside River's, on every replica.
+	r.started.Store(true)
+	r.Log.Info("replica started", "replica", r.ID, "zone_data", periodic.ZoneData())
+
+	<-ctx.Done()
+	r.started.Store(false)
+	r.Log.Info("replica stopping", "replica", r.ID)
+	select {
+	case <-r.client.Stopped():
+		r.Log.Info("replica stopped", "replica", r.ID)
+		return nil
+	case <-time.After(softStop + hardStop):
+		return fmt.Errorf("stop: a worker ignores that its context was cancelled %s ago: the process ends without it and its claim rolls back", hardStop)
+	}
+}

@@ -1,0 +1,110 @@
+package workers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/ranura/ranura/internal/claim"
+	"github.com/ranura/ranura/internal/periodic"
+)
+
+// A Request asks for one slot by hand. At most one of Slot and Key is set;
+// with neither it is the latest due slot, never a coming one.
+type Request struct {
+	Slot   time.Time // must be a slot of the schedule
+	Key    string    // must be the key of one
+	Force  bool      // run it again, under a claim key of its own
+	DryRun bool      // say what would happen; write nothing
+	Source claim.Source
+}
+
+// A Result says what came of a request.
+type Result struct {
+	Name     string        `json:"name"`
+	Slot     time.Time     `json:"slot"`
+	Key      string        `json:"key"`
+	ClaimKey string        `json:"claim_key"` // the slot's key, or the forced run's own
+	Outcome  claim.Outcome `json:"outcome"`   // empty after a dry run
+	Run      *claim.Record `json:"run"`       // this run or the earlier one; nil if there is none yet
+}
+
+// ErrBadSlot means that the request names no slot that may run.
+var ErrBadSlot = errors.New("no such slot")
+
+// HandDB is what a run by hand needs of the database.
+type HandDB interface {
+	periodic.DB
+	claim.Beginner
+}
+
+// RunByHand runs one slot at once, through the claim transaction of the timers.
+// A slot that already ran is a result, not an error. A forced run is recorded
+// under a new key; the slot that the worker sees stays the same, so the ledger
+// refuses what has been paid.
+func (r *Runner) RunByHand(ctx context.Context, db HandDB, scheduled Scheduled, request Request) (Result, error) {
+	now, err := periodic.Now(ctx, db)
+	if err != nil {
+		return Result{}, err
+	}
+	slot, err := pick(scheduled.Schedule, request, now)
+	if err != nil {
+		return Result{}, err
+	}
+	result := Result{Name: slot.Name, Slot: slot.At, Key: slot.Key, ClaimKey: slot.Key}
+	if request.Force {
+		result.ClaimKey = fmt.Sprintf("%s forced %s", slot.Key, now.UTC().Format("2006-01-02T15:04:05.000000Z"))
+	}
+	if !request.DryRun {
+		result.Outcome, err = r.run(ctx, scheduled.worker, slot, result.ClaimKey, claim.Meta{Source: request.Source})
+		if err != nil {
+			return result, err
+		}
+	}
+	result.Run, err = claim.Find(ctx, db, claim.Key{Name: slot.Name, Key: result.ClaimKey})
+	return result, err
+}
+
+// pick finds the slot that a request means, and refuses one that is not due.
+func pick(schedule periodic.Schedule, request Request, now time.Time) (periodic.Slot, error) {
+	var slot periodic.Slot
+	switch {
+	case request.Key != "":
+		named, err := schedule.ForKey(request.Key)
+		if err != nil {
+			return slot, fmt.Errorf("%w: %w", ErrBadSlot, err)
+		}
+		slot = named
+	case !request.Slot.IsZero():
+		if !schedule.Includes(request.Slot) {
+			return slot, fmt.Errorf("%w: %s is not a slot of %q: %s", ErrBadSlot,
+				request.Slot.UTC().Format(time.RFC3339), schedule.Name, neighbours(schedule, request.Slot))
+		}
+		slot = schedule.At(request.Slot)
+	default:
+		latest, ok := schedule.Latest(now)
+		if !ok {
+			return slot, fmt.Errorf("%w: %q has no slot before %s", ErrBadSlot, schedule.Name, now.UTC().Format(time.RFC3339))
+		}
+		slot = latest
+	}
+	if slot.At.After(now) {
+		return slot, fmt.Errorf("%w: %s@%s is due at %s, and it is %s: a coming slot is never run early",
+			ErrBadSlot, slot.Name, slot.Key, slot.At.Format(time.RFC3339), now.UTC().Format(time.RFC3339))
+	}
+	return slot, nil
+}
+
+// neighbours names the slots around an instant that is none.
+func neighbours(schedule periodic.Schedule, at time.Time) string {
+	text := "it has none before"
+	if before, ok := schedule.Latest(at); ok {
+		text = "the one before is " + before.At.Format(time.RFC3339)
+	}
+	next := schedule.Next(at)
+	if next.IsZero() {
+		return text + " and none after"
+	}
+	return text + ", the one after " + next.Format(time.RFC3339)
+}
