@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 	"time"
 
@@ -37,12 +38,12 @@ func Main(entries []workers.Entry) int {
 	if err == nil {
 		return exitDone
 	}
-	fmt.Fprintf(os.Stderr, "app: %v%s\n", err, hint(err))
 	var failed failure
-	if errors.As(err, &failed) {
-		return failed.status
+	if !errors.As(err, &failed) { // cobra's own: an unknown command, flag or argument, over several lines
+		failed = failure{errors.New(strings.Join(strings.Fields(err.Error()), " ")), exitUsage}
 	}
-	return exitUsage // cobra's own: an unknown command, flag or argument
+	fmt.Fprintf(os.Stderr, "app: %v%s\n", failed, hint(failed))
+	return failed.status
 }
 
 // app is what the commands share.

@@ -8,6 +8,8 @@ import (
 	"os"
 
 	"github.com/caarlos0/env/v11"
+
+	"github.com/ranura/ranura/internal/postgres"
 )
 
 // config is the environment, read once. README.md lists the variables.
@@ -28,6 +30,9 @@ func readConfig() (config, error) {
 	}
 	if err != nil {
 		return config{}, usage(fmt.Errorf("environment: %w", err))
+	}
+	if err := postgres.CheckURL(string(read.DatabaseURL)); err != nil {
+		return config{}, usage(fmt.Errorf("DATABASE_URL %w", err))
 	}
 	return read, nil
 }

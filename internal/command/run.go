@@ -105,7 +105,7 @@ func withDatabase(ctx context.Context, do func(ctx context.Context, db *pgxpool.
 	id := replica.NewID(config.ReplicaName)
 	db, err := postgres.OpenWorkers(ctx, string(config.DatabaseURL), id, replica.JobTimeout, commandConns)
 	if err != nil {
-		return usage(err)
+		return err
 	}
 	defer db.Close()
 	return do(ctx, db, id)

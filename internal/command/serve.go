@@ -3,13 +3,11 @@ package command
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 
 	"github.com/spf13/cobra"
 
-	"github.com/ranura/ranura/internal/postgres"
 	"github.com/ranura/ranura/internal/replica"
 )
 
@@ -48,9 +46,6 @@ func (a *app) serveReplica(ctx context.Context) error {
 	config, err := readConfig()
 	if err != nil {
 		return err
-	}
-	if err := postgres.CheckURL(string(config.DatabaseURL)); err != nil {
-		return usage(fmt.Errorf("DATABASE_URL %w", err))
 	}
 	registry, err := a.registry()
 	if err != nil {

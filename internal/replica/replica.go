@@ -91,6 +91,9 @@ func (r *replica) work(ctx context.Context) error {
 	if err == nil {
 		err = r.untilDatabase(ctx, r.client.Start)
 	}
+	if ctx.Err() != nil {
+		return nil // told to stop before it had started
+	}
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,138 @@
+package command_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
+
+	"github.com/ranura/ranura/internal/community/demo"
+	"github.com/ranura/ranura/internal/postgres/postgrestest"
+)
+
+// seedDemo settles the demo community, whose week ends at slot.
+func seedDemo(t *testing.T, db *pgxpool.Pool, slot time.Time) {
+	t.Helper()
+	tx, err := db.Begin(t.Context())
+	require.NoError(t, err)
+	_, err = demo.Seed(t.Context(), tx, slot)
+	require.NoError(t, err)
+	require.NoError(t, tx.Commit(t.Context()))
+}
+
+func rename(t *testing.T, db *pgxpool.Pool, from, to string) {
+	t.Helper()
+	_, err := db.Exec(t.Context(), `UPDATE sections SET name = $2 WHERE name = $1`, from, to)
+	require.NoError(t, err)
+}
+
+// TestRenamedSection is the incident's second attempt, by hand.
+func TestRenamedSection(t *testing.T) {
+	t.Parallel()
+	db := postgrestest.New(t)
+	mexicoCity, err := time.LoadLocation("America/Mexico_City")
+	require.NoError(t, err)
+	seedDemo(t, db, time.Date(2026, 5, 29, 18, 0, 0, 0, mexicoCity))
+	written := func() int {
+		return count(t, db, `SELECT (SELECT count(*) FROM token_transactions WHERE period = '2026-W22')
+			+ (SELECT count(*) FROM notifications WHERE period = '2026-W22') + (SELECT count(*) FROM threads WHERE period = '2026-W22')`)
+	}
+	runSlot := []string{"run", "leaderboard_close", "--slot", "2026-05-30T00:00:00Z"}
+
+	rename(t, db, "general", "plaza")
+	stdout, stderr, status := run(t, db, runSlot...)
+	require.Equal(t, 1, status)
+	require.Empty(t, stdout)
+	require.Equal(t, "app: claim leaderboard_close@2026-W22: post thread: section \"general\" not found\n", stderr)
+	require.Zero(t, written())
+	require.Zero(t, count(t, db, `SELECT count(*) FROM worker_runs`))
+
+	rename(t, db, "plaza", "general")
+	stdout, stderr, status = run(t, db, runSlot...)
+	require.Zero(t, status, stderr)
+	require.Contains(t, stdout, "leaderboard_close@2026-W22 (slot 2026-05-30T00:00:00Z): ran, ")
+	require.Equal(t, 3+3+1, written())
+
+	stdout, stderr, status = run(t, db, runSlot...)
+	require.Zero(t, status, stderr)
+	require.Regexp(t, `^leaderboard_close@2026-W22 \(slot 2026-05-30T00:00:00Z\): already ran at \S+Z by manual on replica \S+, \d+ effects\n$`, stdout)
+	require.Equal(t, 3+3+1, written())
+
+	stdout, stderr, status = run(t, db, append(runSlot, "--force")...) // K7 (v)
+	require.Zero(t, status, stderr)
+	require.Regexp(t, `^leaderboard_close@2026-W22 forced \S+Z \(slot 2026-05-30T00:00:00Z\): ran, 0 effects\n$`, stdout)
+	require.Equal(t, 3+3+1, written(), "forced, and still nobody is paid twice")
+	require.Equal(t, 2, count(t, db, `SELECT count(*) FROM worker_runs WHERE slot_at = '2026-05-30T00:00:00Z'`))
+}
+
+func TestExitStatus(t *testing.T) {
+	t.Parallel()
+	db := postgrestest.New(t)
+	for name, c := range map[string]struct {
+		args   []string
+		status int
+		stderr string
+	}{
+		"UnknownCommand":  {[]string{"sevre"}, 2, `unknown command "sevre"`},
+		"UnknownFlag":     {[]string{"run", "beat", "--sloot"}, 2, "unknown flag: --sloot"},
+		"NoName":          {[]string{"run"}, 2, "accepts 1 arg(s), received 0"},
+		"UnknownSchedule": {[]string{"run", "leaderbord_close"}, 2, `unknown schedule "leaderbord_close": the registry has anniversary, leaderboard_close, `},
+		"NoSlot": {
+			[]string{"run", "leaderboard_close", "--slot", "2026-05-29T12:00:00Z"}, 2,
+			`2026-05-29T12:00:00Z is not a slot of "leaderboard_close": the one before is 2026-05-23T00:00:00Z, the one after 2026-05-30T00:00:00Z`,
+		},
+		"FutureSlot":   {[]string{"run", "leaderboard_close", "--key", "2099-W22"}, 2, "a coming slot is never run early"}, // K7 (iii)
+		"NoSuchWeek":   {[]string{"run", "leaderboard_close", "--key", "2025-W53"}, 2, "2025-W53"},                         // D5
+		"NoInstant":    {[]string{"run", "beat", "--slot", "yesterday"}, 2, `--slot "yesterday": write the instant as 2026-05-29T18:00:00-06:00`},
+		"BothSlotKey":  {[]string{"run", "beat", "--slot", "2026-05-30T00:00:00Z", "--key", "x"}, 2, "none of the others can be"},
+		"BadSince":     {[]string{"runs", "--since", "-1h"}, 2, "must be positive"},
+		"NextNothing":  {[]string{"next"}, 2, "give NAME, or --cron with --zone"},
+		"NextBadCron":  {[]string{"next", "--cron", "0 0 30 2 *", "--zone", "UTC"}, 2, "0 0 30 2 *"}, // D1
+		"NextBadZone":  {[]string{"next", "--cron", "0 0 * * *", "--zone", "Europe/Berln"}, 2, "Europe/Berln"},
+		"NextBadCount": {[]string{"next", "beat", "--count", "0"}, 2, "--count 0"},
+		"DryRun":       {[]string{"run", "stuck", "--dry-run"}, 0, ""},
+		"Next":         {[]string{"next", "leaderboard_close"}, 0, ""},
+		"Runs":         {[]string{"runs"}, 0, ""},
+		"Schedules":    {[]string{"schedules"}, 0, ""},
+		"Status":       {[]string{"migrate", "status"}, 0, ""},
+		"Help":         {[]string{"run", "--help"}, 0, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, stderr, status := run(t, db, c.args...)
+			require.Equal(t, c.status, status, stderr)
+			require.Contains(t, stderr, c.stderr)
+			if c.status != 0 {
+				require.Regexp(t, `^app: [^\n]+\n$`, stderr, "one line")
+			}
+		})
+	}
+
+	t.Run("NoSchemaYet", func(t *testing.T) {
+		t.Parallel()
+		_, stderr, status := run(t, postgrestest.NewEmpty(t), "runs")
+		require.Equal(t, 1, status)
+		require.Contains(t, stderr, "(run: app migrate up)")
+	})
+}
+
+// TestDatabaseURL is K3: what is wrong is said in one line, without the password.
+func TestDatabaseURL(t *testing.T) {
+	t.Parallel()
+	for _, value := range []string{
+		"", "   ", "postgres://u:canary@ss@127.0.0.1:1/d", `"postgres://u:canary@127.0.0.1:1/d"`, "postgresql+asyncpg://u:canary@127.0.0.1:1/d",
+		"postgres://u:canary@127.0.0.1:1/d\n", "postgres://u:canary@127.0.0.1:1/d?sslmode=bogus",
+	} {
+		for _, command := range []string{"serve", "runs", "dev"} {
+			if command == "dev" && value == "" {
+				continue // app dev brings its own database
+			}
+			p := start(t, nil, []string{"DATABASE_URL=" + value}, command)
+			_ = p.Wait()
+			require.Equal(t, 2, p.ProcessState.ExitCode(), "%s with %q: %s", command, value, &p.stderr)
+			require.Regexp(t, `^app: [^\n]*DATABASE_URL[^\n]+\n$`, p.stderr.String())
+			require.NotContains(t, p.stderr.String(), "canary")
+		}
+	}
+}
