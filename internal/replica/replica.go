@@ -59,6 +59,11 @@ type replica struct {
 // waiting cannot mend.
 func Run(ctx context.Context, config Config) error {
 	r := &replica{Config: config}
+	for _, schedule := range r.Registry.Schedules() {
+		for _, warning := range schedule.Warnings() {
+			r.Log.Warn(warning)
+		}
+	}
 	if err := r.open(ctx); err != nil {
 		return err
 	}
