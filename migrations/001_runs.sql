@@ -17,7 +17,8 @@ CREATE TABLE worker_runs (
     effects  bigint,
     output   jsonb,
     replica  text,
-    PRIMARY KEY (name, key)
+    PRIMARY KEY (name, key),
+    CONSTRAINT worker_runs_not_early CHECK (ran_at >= slot_at) -- by this clock, whatever the claimant's says
 );
 
 CREATE INDEX worker_runs_ran_at ON worker_runs (ran_at);

@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"log/slog"
 	"path"
+	"slices"
 	"strings"
 	"time"
 
@@ -58,7 +59,7 @@ func Up(ctx context.Context, pool *pgxpool.Pool) ([]Applied, error) {
 			return err
 		}
 		ours, err := migrateOurs(ctx, own, (*goose.Provider).Up)
-		applied = append(river, ours...)
+		applied = slices.Concat(river, ours)
 		return err
 	})
 	if err != nil {
@@ -89,7 +90,7 @@ func Down(ctx context.Context, pool *pgxpool.Pool) ([]Applied, error) {
 			return fmt.Errorf("drop version table: %w", err)
 		}
 		river, err := migrateRiver(ctx, own, rivermigrate.DirectionDown)
-		reverted = append(ours, river...)
+		reverted = slices.Concat(ours, river)
 		return err
 	})
 	if err != nil {

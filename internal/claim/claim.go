@@ -110,7 +110,7 @@ func Run(ctx context.Context, db Beginner, key Key, meta Meta, work Step, finish
 		return "", err
 	}
 	for _, step := range finish {
-		if err := step(ctx, &guard{Tx: tx}); err != nil {
+		if err := step(ctx, guarded); err != nil {
 			return "", err
 		}
 	}

@@ -43,8 +43,13 @@ func count(t *testing.T, db *pgxpool.Pool, sql string) (n int) {
 	return n
 }
 
-func effects(t *testing.T, db *pgxpool.Pool) int { return count(t, db, `SELECT count(*) FROM effects`) }
+func effects(t *testing.T, db *pgxpool.Pool) int {
+	t.Helper()
+	return count(t, db, `SELECT count(*) FROM effects`)
+}
+
 func claims(t *testing.T, db *pgxpool.Pool) int {
+	t.Helper()
 	return count(t, db, `SELECT count(*) FROM worker_runs`)
 }
 

@@ -63,6 +63,23 @@ func TestStepCannotEndTheTransaction(t *testing.T) {
 		})
 	}
 
+	// Nothing can bring back what a step committed on the bare connection. It is
+	// loud all the same, and the claim that it committed keeps it from a second run.
+	t.Run("CommitOnTheBareConnectionIsLoud", func(t *testing.T) {
+		t.Parallel()
+		db := newDB(t)
+		commits := func(ctx context.Context, tx pgx.Tx) error {
+			_, err := tx.Conn().Exec(ctx, `COMMIT; BEGIN`)
+			return err
+		}
+		_, err := claim.Run(t.Context(), db, friday, meta, commits, pay)
+		require.ErrorIs(t, err, claim.ErrTxOwned)
+		require.Equal(t, 0, effects(t, db), "what would follow does not commit without its claim")
+		outcome, err := claim.Run(t.Context(), db, friday, meta, pay)
+		require.NoError(t, err)
+		require.Equal(t, claim.Duplicate, outcome)
+	})
+
 	t.Run("HiddenBehindAnotherStatement", func(t *testing.T) {
 		t.Parallel()
 		db := newDB(t)

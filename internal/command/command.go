@@ -38,8 +38,8 @@ func Main(entries []workers.Entry) int {
 	if err == nil {
 		return exitDone
 	}
-	var failed failure
-	if !errors.As(err, &failed) { // cobra's own: an unknown command, flag or argument, over several lines
+	failed, ok := errors.AsType[failure](err)
+	if !ok { // cobra's own: an unknown command, flag or argument, over several lines
 		failed = failure{errors.New(strings.Join(strings.Fields(err.Error()), " ")), exitUsage}
 	}
 	fmt.Fprintf(os.Stderr, "app: %v%s\n", failed, hint(failed))
@@ -91,9 +91,9 @@ func usage(err error) error { return failure{err, exitUsage} }
 
 // outcome gives an error of a command its exit status.
 func outcome(err error) error {
-	var already failure
+	_, already := errors.AsType[failure](err)
 	switch {
-	case err == nil, errors.As(err, &already):
+	case err == nil, already:
 		return err
 	case errors.Is(err, workers.ErrUnknown), errors.Is(err, workers.ErrBadSlot):
 		return usage(err)
@@ -105,8 +105,7 @@ func outcome(err error) error {
 // hint says what to do about errors whose text does not.
 func hint(err error) string {
 	const undefinedTable = "42P01"
-	var refused *pgconn.PgError
-	if errors.As(err, &refused) && refused.Code == undefinedTable {
+	if refused, ok := errors.AsType[*pgconn.PgError](err); ok && refused.Code == undefinedTable {
 		return " (run: app migrate up)"
 	}
 	return ""

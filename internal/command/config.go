@@ -3,7 +3,6 @@ package command
 import (
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"os"
 
@@ -24,8 +23,7 @@ type config struct {
 // readConfig reports everything that is wrong with the environment at once.
 func readConfig() (config, error) {
 	read, err := env.ParseAs[config]()
-	var mistakes env.AggregateError
-	if errors.As(err, &mistakes) {
+	if mistakes, ok := errors.AsType[env.AggregateError](err); ok {
 		err = errors.Join(mistakes.Errors...)
 	}
 	if err != nil {
@@ -75,4 +73,4 @@ func isTerminal(file *os.File) bool {
 }
 
 // quiet is the logger of commands whose output is their result.
-func quiet() *slog.Logger { return slog.New(slog.NewTextHandler(io.Discard, nil)) }
+func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }

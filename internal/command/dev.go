@@ -87,7 +87,8 @@ func devDatabase(ctx context.Context, out io.Writer) (url string, end func() err
 	done := progress(out, "private Postgres")
 	server, err := postgres.Start(ctx)
 	if err != nil {
-		return "", nil, err
+		fmt.Fprintln(out)
+		return "", nil, fmt.Errorf("%w; or set DATABASE_URL", err)
 	}
 	done("")
 	return server.URL, server.Stop, nil

@@ -64,7 +64,7 @@ func TestDevRefusesAFullDatabase(t *testing.T) {
 // leaves behind would show, and which marks the processes that it starts.
 func startDev(t *testing.T, flags ...string) *process {
 	t.Helper()
-	folder, err := os.MkdirTemp("", "ranura-dev-test-") // t.TempDir's path is too deep for the account that runs Postgres
+	folder, err := os.MkdirTemp("", "ranura-dev-test-") //nolint:usetesting // t.TempDir's path is too deep for the account that runs Postgres
 	require.NoError(t, err)
 	require.NoError(t, os.Chmod(folder, 0o777|os.ModeSticky))
 	t.Cleanup(func() { _ = os.RemoveAll(folder) })

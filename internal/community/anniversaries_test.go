@@ -21,6 +21,7 @@ func TestCelebrateAnniversaries(t *testing.T) {
 	t.Parallel()
 
 	joined := func(t *testing.T, dates map[int]string) *pgxpool.Pool {
+		t.Helper()
 		pool := world(t)
 		for member, date := range dates {
 			exec(t, pool, `UPDATE members SET joined_on = $2 WHERE id = $1`, member, date)

@@ -52,9 +52,9 @@ func commit(t *testing.T, pool *pgxpool.Pool, do func(tx pgx.Tx) error) {
 }
 
 // list is the one text column that sql selects.
-func list(t *testing.T, pool *pgxpool.Pool, sql string, args ...any) []string {
+func list(t *testing.T, pool *pgxpool.Pool, sql string) []string {
 	t.Helper()
-	rows, err := pool.Query(t.Context(), sql, args...)
+	rows, err := pool.Query(t.Context(), sql)
 	require.NoError(t, err)
 	texts, err := pgx.CollectRows(rows, pgx.RowTo[string])
 	require.NoError(t, err)

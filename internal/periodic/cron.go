@@ -142,7 +142,7 @@ func (f field) number(text string) int {
 }
 
 func (f field) library(text string) (uint64, error) {
-	parsed, err := cron.NewParser(f.option).Parse(text)
+	parsed, err := cron.MustNewParser(f.option).Parse(text)
 	if err != nil {
 		return 0, err
 	}

@@ -107,7 +107,7 @@ func TestD4ParseAccepts(t *testing.T) {
 			s := parse(t, periodic.Definition{Cron: c.cron, Zone: "UTC"})
 			var got []string
 			next := at(t, c.after)
-			for range strings.Fields(c.want) {
+			for range strings.FieldsSeq(c.want) {
 				next = s.Next(next)
 				got = append(got, next.Format("01-02T15:04Z"))
 			}

@@ -23,6 +23,7 @@ type Definition struct {
 // slots in one period cannot use them, see [Schedule.CheckKeys].
 type KeyFormat string
 
+// The key formats.
 const (
 	Instant KeyFormat = "instant"  // "2026-05-30T00:00:00Z", always UTC
 	Date    KeyFormat = "date"     // "2026-05-29"
@@ -40,6 +41,7 @@ const (
 // is set overrides it for either kind. "@every" has no wall times to skip.
 type Gap string
 
+// The rules for a gap.
 const (
 	RunAfterGap Gap = "run"  // one slot at the first instant after the gap, however many wall times it swallowed
 	SkipGap     Gap = "skip" // no slot for the skipped wall times
@@ -54,6 +56,7 @@ const (
 // silences "*/15" for the repeated hour, which [Schedule.Warnings] says.
 type Fold string
 
+// The rules for a fold.
 const (
 	FirstInFold  Fold = "first"
 	SecondInFold Fold = "second"
@@ -72,13 +75,13 @@ func Parse(name string, d Definition) (Schedule, error) {
 		return Schedule{}, fmt.Errorf("schedule %.100q: name must be 1 to 100 of a-z, 0-9, _, . and -", name)
 	}
 	s := Schedule{Name: name, Definition: d}
-	if err := s.compile(); err != nil {
+	if err := compile(&s); err != nil {
 		return Schedule{}, fmt.Errorf("schedule %q: %w", name, err)
 	}
 	return s, nil
 }
 
-func (s *Schedule) compile() (err error) {
+func compile(s *Schedule) (err error) {
 	if s.timetable, err = parseCron(s.Cron); err != nil {
 		return fmt.Errorf("cron %.40q: %w", s.Cron, err)
 	}

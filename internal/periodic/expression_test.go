@@ -32,7 +32,7 @@ func draw(r *rand.Rand) expression {
 	low, high := [5]int{0, 0, 1, 1, 0}, [5]int{59, 23, 31, 12, 6}
 	for i := range e.fields {
 		switch {
-		case i < 2 && r.IntN(4) == 0, i >= 2 && r.IntN(3) > 0:
+		case i < 2 && r.IntN(8) < 2, i >= 2 && r.IntN(3) > 0: // not the draw of the next case
 			texts[i] = "*"
 			e.elapsed = e.elapsed || i < 2
 		case i < 2 && r.IntN(4) == 0:

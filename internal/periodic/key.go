@@ -69,6 +69,7 @@ func (f KeyFormat) period(key string) (first, last time.Time, err error) {
 		layout, months = "2006-01", 1
 	case ISOWeek:
 		return isoWeek(key)
+	case Instant: // the layout as it is
 	}
 	first, err = time.Parse(layout, key)
 	if err != nil || first.UTC().Format(layout) != key {

@@ -41,7 +41,7 @@ func parent(how string) {
 		panic(err)
 	}
 	fmt.Println(s.dir, s.URL)
-	bufio.NewReader(os.Stdin).ReadString('\n')
+	_, _ = bufio.NewReader(os.Stdin).ReadString('\n')
 	switch how {
 	case "exit":
 		os.Exit(3)
@@ -144,7 +144,7 @@ func copyForAll(t *testing.T, program string) string {
 
 func worldWritable(t *testing.T) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "ranura-test-")
+	dir, err := os.MkdirTemp("", "ranura-test-") //nolint:usetesting // t.TempDir lies in a folder that others may not enter
 	require.NoError(t, err)
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	require.NoError(t, os.Chmod(dir, 0o777)) //nolint:gosec // for all

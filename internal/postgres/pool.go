@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"strconv"
 	"time"
 
@@ -61,12 +62,8 @@ func open(ctx context.Context, url string, timeout time.Duration, conns int32, p
 	config.MaxConns = conns
 	config.PingTimeout = connectTimeout
 	config.ConnConfig.ConnectTimeout = connectTimeout
-	for name, value := range sessionSettings(timeout) {
-		config.ConnConfig.RuntimeParams[name] = value
-	}
-	for name, value := range params {
-		config.ConnConfig.RuntimeParams[name] = value
-	}
+	maps.Copy(config.ConnConfig.RuntimeParams, sessionSettings(timeout))
+	maps.Copy(config.ConnConfig.RuntimeParams, params)
 	refuseReadOnly(config.ConnConfig)
 	config.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
 		return setWhereSupported(ctx, conn, timeout+grace)

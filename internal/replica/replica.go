@@ -61,7 +61,7 @@ func Run(ctx context.Context, config Config) error {
 	r := &replica{Config: config}
 	for _, schedule := range r.Registry.Schedules() {
 		for _, warning := range schedule.Warnings() {
-			r.Log.Warn(warning)
+			r.Log.Warn("schedule", "warning", warning)
 		}
 	}
 	if err := r.open(ctx); err != nil {
@@ -92,15 +92,14 @@ func (r *replica) open(ctx context.Context) (err error) {
 
 // work runs the timers and the workers until ctx ends.
 func (r *replica) work(ctx context.Context) error {
-	err := r.untilDatabase(ctx, r.prepare)
-	if err == nil {
-		err = r.untilDatabase(ctx, r.client.Start)
-	}
-	if ctx.Err() != nil {
-		return nil // told to stop before it had started
-	}
-	if err != nil {
-		return err
+	for _, step := range []func(context.Context) error{r.prepare, r.client.Start} {
+		err := r.untilDatabase(ctx, step)
+		if ctx.Err() != nil {
+			return nil //nolint:nilerr // told to stop before it had started: what the step says to that is no failure
+		}
+		if err != nil {
+			return err
+		}
 	}
 	// Catch-up belongs here: a loop beside River's, on every replica.
 	r.started.Store(true)

@@ -46,7 +46,7 @@ func (r *replica) untilDatabase(ctx context.Context, step func(context.Context) 
 		r.Log.Warn("the database is away: trying again", "error", err, "every", retryEvery)
 		select {
 		case <-ctx.Done():
-			return nil
+			return ctx.Err()
 		case <-time.After(retryEvery):
 		}
 	}
@@ -54,15 +54,14 @@ func (r *replica) untilDatabase(ctx context.Context, step func(context.Context) 
 
 // isAway reports whether an error will pass when the database is back.
 func isAway(err error) bool {
-	var refused *pgconn.PgError
-	if errors.As(err, &refused) {
+	if refused, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return pgerrcode.IsOperatorIntervention(refused.Code) ||
 			pgerrcode.IsConnectionException(refused.Code) ||
 			refused.Code == pgerrcode.TooManyConnections ||
 			refused.Code == pgerrcode.ReadOnlySQLTransaction
 	}
-	var unreachable *pgconn.ConnectError
-	return errors.As(err, &unreachable) || pgconn.Timeout(err) || errors.Is(err, context.DeadlineExceeded)
+	_, unreachable := errors.AsType[*pgconn.ConnectError](err)
+	return unreachable || pgconn.Timeout(err) || errors.Is(err, context.DeadlineExceeded)
 }
 
 const writableSQL = `SELECT NOT pg_is_in_recovery() AND current_setting('transaction_read_only') = 'off'`

@@ -15,7 +15,7 @@ import (
 type Request struct {
 	Slot   time.Time // must be a slot of the schedule
 	Key    string    // must be the key of one
-	Force  bool      // run it again, under a claim key of its own
+	Force  bool      // run it even if it already ran, then under a claim key of its own
 	DryRun bool      // say what would happen; write nothing
 	Source claim.Source
 }
@@ -53,14 +53,20 @@ func (r *Runner) RunByHand(ctx context.Context, db HandDB, scheduled Scheduled, 
 		return Result{}, err
 	}
 	result := Result{Name: slot.Name, Slot: slot.At, Key: slot.Key, ClaimKey: slot.Key}
-	if request.Force {
-		result.ClaimKey = fmt.Sprintf("%s forced %s", slot.Key, now.UTC().Format("2006-01-02T15:04:05.000000Z"))
+	result.Run, err = claim.Find(ctx, db, claim.Key{Name: slot.Name, Key: slot.Key})
+	if err != nil {
+		return result, err
 	}
-	if !request.DryRun {
-		result.Outcome, err = r.run(ctx, scheduled.worker, slot, result.ClaimKey, claim.Meta{Source: request.Source})
-		if err != nil {
-			return result, err
-		}
+	if request.Force && result.Run != nil { // a slot that has not run yet takes its own key, or a timer would run it again
+		result.ClaimKey = fmt.Sprintf("%s forced %s", slot.Key, now.UTC().Format("2006-01-02T15:04:05.000000Z"))
+		result.Run = nil
+	}
+	if request.DryRun {
+		return result, nil
+	}
+	result.Outcome, err = r.run(ctx, scheduled.worker, slot, result.ClaimKey, claim.Meta{Source: request.Source})
+	if err != nil {
+		return result, err
 	}
 	result.Run, err = claim.Find(ctx, db, claim.Key{Name: slot.Name, Key: result.ClaimKey})
 	return result, err

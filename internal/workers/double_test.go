@@ -43,6 +43,29 @@ func TestK7ForcePaysNobodyTwice(t *testing.T) {
 	require.Equal(t, 1, count(t, db, `SELECT count(*) FROM threads`))
 }
 
+// A forced run of a slot that has not run takes the slot's own key: under
+// another one, a timer or a retry would run the slot a second time.
+func TestForceOfAFreshSlotTakesItsKey(t *testing.T) {
+	t.Parallel()
+	db := newEffects(t)
+	button := byHand(t, db, onQuarters(probe{}))
+	forced, err := button(workers.Request{Slot: friday, Force: true})
+	require.NoError(t, err)
+	require.Equal(t, claim.Ran, forced.Outcome)
+	require.Equal(t, fridayKey, forced.ClaimKey)
+
+	again, err := button(workers.Request{Slot: friday})
+	require.NoError(t, err)
+	require.Equal(t, claim.Duplicate, again.Outcome)
+	requireTotals(t, db, 1, 1)
+
+	dry, err := button(workers.Request{Slot: friday, Force: true, DryRun: true})
+	require.NoError(t, err)
+	require.Nil(t, dry.Run)
+	require.NotEqual(t, fridayKey, dry.ClaimKey)
+	requireTotals(t, db, 1, 1)
+}
+
 func TestE6ButtonAndTimerAtOnce(t *testing.T) {
 	t.Parallel()
 

@@ -28,7 +28,7 @@ type Entry struct {
 	worker     Worker
 	definition periodic.Definition
 	args       func(periodic.Slot) river.JobArgs
-	register   func(*river.Workers, *Runner) error
+	register   func(*river.Workers, periodic.Schedule, *Runner) error
 }
 
 // On says when a worker runs.
@@ -37,8 +37,8 @@ func On[W Worker](worker W, definition periodic.Definition) Entry {
 		worker:     worker,
 		definition: definition,
 		args:       func(slot periodic.Slot) river.JobArgs { return Args[W]{Key: slot.Key, Slot: slot.At} },
-		register: func(workers *river.Workers, runner *Runner) error {
-			return river.AddWorkerSafely(workers, &riverWorker[W]{worker: worker, runner: runner})
+		register: func(workers *river.Workers, schedule periodic.Schedule, runner *Runner) error {
+			return river.AddWorkerSafely(workers, &riverWorker[W]{worker: worker, schedule: schedule, runner: runner})
 		},
 	}
 }
@@ -70,17 +70,29 @@ func NewRegistry(entries []Entry, now time.Time) (*Registry, error) {
 			continue
 		}
 		seen[name] = true
-		schedule, err := periodic.Parse(name, entry.definition)
-		if err == nil {
-			err = schedule.CheckKeys(now)
-		}
+		scheduled, err := entry.parse(now)
 		if err != nil {
 			mistakes = append(mistakes, err)
 			continue
 		}
-		registry.scheduled = append(registry.scheduled, Scheduled{entry, schedule})
+		registry.scheduled = append(registry.scheduled, scheduled)
 	}
-	return registry, errors.Join(mistakes...)
+	if len(mistakes) > 0 {
+		return nil, errors.Join(mistakes...)
+	}
+	return registry, nil
+}
+
+func (e Entry) parse(now time.Time) (Scheduled, error) {
+	name := e.worker.Name()
+	if kind := e.args(periodic.Slot{}).Kind(); kind != name {
+		return Scheduled{}, fmt.Errorf("schedule %q: the zero value of its worker answers Name with %q: a worker's name is a constant", name, kind)
+	}
+	schedule, err := periodic.Parse(name, e.definition)
+	if err != nil {
+		return Scheduled{}, err
+	}
+	return Scheduled{e, schedule}, schedule.CheckKeys(now)
 }
 
 // Find returns the worker of that name.
@@ -121,7 +133,7 @@ func (r *Registry) PeriodicJobs() []*river.PeriodicJob {
 func (r *Registry) RiverWorkers(runner *Runner) (*river.Workers, error) {
 	workers := river.NewWorkers()
 	for _, scheduled := range r.scheduled {
-		if err := scheduled.register(workers, runner); err != nil {
+		if err := scheduled.register(workers, scheduled.Schedule, runner); err != nil {
 			return nil, fmt.Errorf("register worker %q: %w", scheduled.Name, err)
 		}
 	}

@@ -14,6 +14,14 @@ import (
 	"github.com/ranura/ranura/internal/periodic"
 )
 
+// nicknamed answers Name from a field, so its zero value, which River asks for
+// the kind, answers something else.
+type nicknamed struct{ name string }
+
+func (n nicknamed) Name() string { return n.name }
+
+func (nicknamed) Run(context.Context, pgx.Tx, periodic.Slot) error { return nil }
+
 type named struct{}
 
 func (named) Name() string { return "named" }
@@ -72,6 +80,13 @@ func TestNewRegistry(t *testing.T) {
 		require.ErrorContains(t, err, `schedule "named": cron "@never"`)
 		require.ErrorContains(t, err, `schedule "named": two workers have this name`)
 	})
+}
+
+func TestANameIsAConstant(t *testing.T) {
+	t.Parallel()
+	registry, err := NewRegistry([]Entry{On(nicknamed{"ana"}, periodic.Definition{Cron: "@daily", Zone: "UTC"})}, anyTime)
+	require.ErrorContains(t, err, `schedule "ana": the zero value of its worker answers Name with ""`)
+	require.Nil(t, registry)
 }
 
 func TestFind(t *testing.T) {

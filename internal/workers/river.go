@@ -2,6 +2,7 @@ package workers
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"time"
 
@@ -32,22 +33,39 @@ func (Args[W]) Kind() string {
 type riverWorker[W Worker] struct {
 	river.WorkerDefaults[Args[W]]
 
-	worker W
-	runner *Runner
+	worker   W
+	schedule periodic.Schedule
+	runner   *Runner
 }
 
 // Work returns nil for a slot that somebody else has run, and River completes
 // the job as a no-op: the claim decided, there is nothing left to do.
 func (w *riverWorker[W]) Work(ctx context.Context, job *river.Job[Args[W]]) error {
-	slot := periodic.Slot{Name: w.worker.Name(), Key: job.Args.Key, At: job.Args.Slot.UTC()}
-	if slot.Key == "" || slot.At.IsZero() {
-		return river.JobCancel(fmt.Errorf("job %d: its arguments name no slot: insert it with \"key\" and \"slot\"", job.ID))
+	slot := w.schedule.At(job.Args.Slot)
+	if job.Args.Slot.IsZero() || job.Args.Key != slot.Key {
+		return river.JobCancel(fmt.Errorf("job %d: key %q and slot %q do not belong together: insert it with both, as app next --json prints them",
+			job.ID, job.Args.Key, job.Args.Slot.Format(time.RFC3339)))
 	}
-	meta := claim.Meta{Source: claim.Schedule, JobID: job.ID, Attempt: job.Attempt}
+	if early := slot.At.Sub(*job.AttemptedAt); early > 0 { // AttemptedAt is by the database's clock
+		return river.JobSnooze(early)
+	}
+	meta := claim.Meta{Source: source(job.JobRow), JobID: job.ID, Attempt: job.Attempt}
 	_, err := w.runner.run(ctx, w.worker, slot, slot.Key, meta, func(ctx context.Context, tx pgx.Tx) error {
 		return complete(ctx, tx, job)
 	})
 	return err
+}
+
+// source tells the timers' jobs from those that somebody else inserted. River
+// marks the former.
+func source(job *rivertype.JobRow) claim.Source {
+	var marks struct {
+		Periodic bool `json:"periodic"`
+	}
+	if err := json.Unmarshal(job.Metadata, &marks); err != nil || !marks.Periodic {
+		return claim.External
+	}
+	return claim.Schedule
 }
 
 // complete finishes the job in the claim transaction. JobCompleteTx reports no

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/riverqueue/river/rivertype"
@@ -38,7 +39,7 @@ func TestJobToClaim(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, friday, record.Slot.UTC())
 		require.Equal(t, "ran", record.Outcome)
-		require.Equal(t, claim.Schedule, record.Source)
+		require.Equal(t, claim.External, record.Source, "no timer of ours inserted it")
 		require.Equal(t, id, *record.JobID)
 		require.Equal(t, 1, *record.Attempt)
 		require.EqualValues(t, 1, *record.Effects)
@@ -106,14 +107,33 @@ func TestJobToClaim(t *testing.T) {
 		t.Parallel()
 		db := newEffects(t)
 		a := start(t, db, onQuarters(probe{}))
-		for _, args := range []workers.Args[probe]{{Key: fridayKey}, {Slot: friday}} {
+		for _, args := range []workers.Args[probe]{{Key: fridayKey}, {Slot: friday}, {Key: "2026-W22", Slot: friday}} {
 			_, err := a.Insert(t.Context(), args, periodic.InsertOpts())
 			require.NoError(t, err)
 			job := a.settled(t)
 			require.Equal(t, rivertype.JobStateCancelled, job.State)
 			require.Len(t, job.Errors, 1)
-			require.Contains(t, job.Errors[0].Error, `its arguments name no slot: insert it with "key" and "slot"`)
+			require.Contains(t, job.Errors[0].Error, `do not belong together: insert it with both, as app next --json prints them`)
 		}
 		requireTotals(t, db, 0, 0)
+	})
+
+	// Whoever enqueues a coming slot on a Wednesday must not eat Friday's.
+	t.Run("AnEarlyJobWaitsForItsSlot", func(t *testing.T) {
+		t.Parallel()
+		db := newEffects(t)
+		a := start(t, db, workers.On(probe{}, periodic.Definition{Cron: "@every 1s", Zone: "UTC"}))
+		a.insert(t, time.Now().Add(2*time.Second).Truncate(time.Second))
+		_, snoozed := errors.AsType[*rivertype.JobSnoozeError](a.attempt(t))
+		require.True(t, snoozed)
+		require.Equal(t, rivertype.JobStateCompleted, a.settled(t).State)
+		requireTotals(t, db, 1, 1)
+		require.Zero(t, count(t, db, `SELECT count(*) FROM worker_runs WHERE ran_at < slot_at`))
+	})
+
+	t.Run("TheDatabaseRefusesAnEarlyClaim", func(t *testing.T) {
+		t.Parallel()
+		_, err := newEffects(t).Exec(t.Context(), `INSERT INTO worker_runs (name, key, slot_at) VALUES ('probe', 'k', now() + interval '1 minute')`)
+		require.ErrorContains(t, err, "worker_runs_not_early")
 	})
 }

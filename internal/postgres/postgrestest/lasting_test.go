@@ -21,7 +21,7 @@ func TestOnALastingServer(t *testing.T) {
 	t.Parallel()
 	server, err := postgres.Start(t.Context(), "fsync=off")
 	require.NoError(t, err)
-	defer server.Stop()
+	defer func() { _ = server.Stop() }()
 	admin, err := pgx.Connect(t.Context(), server.URL)
 	require.NoError(t, err)
 	defer admin.Close(t.Context())
@@ -58,8 +58,9 @@ const failing = "RANURA_TEST_FAILING"
 
 // TestFailing fails for TestOnALastingServer only.
 func TestFailing(t *testing.T) {
+	t.Parallel()
 	if os.Getenv(failing) == "" {
-		t.Skip("TestOnALastingServer runs it")
+		return
 	}
 	postgrestest.New(t)
 	t.Error("as asked")

@@ -74,6 +74,7 @@ func (s *server) database(t testing.TB, template string) *pgxpool.Pool {
 // closePool turns a connection that was never released into a failure; without
 // it the whole test binary would hang until its timeout.
 func closePool(t testing.TB, pool *pgxpool.Pool) {
+	t.Helper()
 	closed := make(chan struct{})
 	go func() { pool.Close(); close(closed) }()
 	select {

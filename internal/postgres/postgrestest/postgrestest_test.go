@@ -47,7 +47,7 @@ func TestNew(t *testing.T) {
 		t.Parallel()
 		admin := postgrestest.NewEmpty(t)
 		var name string
-		t.Run("ended", func(t *testing.T) {
+		t.Run("ended", func(t *testing.T) { //nolint:paralleltest // the parent goes on when it has ended
 			pool := postgrestest.New(t)
 			name = pool.Config().ConnConfig.Database
 			// A process of the test that is still connected does not keep it.

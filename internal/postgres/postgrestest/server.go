@@ -65,7 +65,7 @@ func (s *server) urlOf(database string) string {
 }
 
 // template makes the template for the first test that asks. A failure is not
-// kept: it may only mean that that test was over.
+// kept: it may only mean that this one test was over.
 func (s *server) template(ctx context.Context) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
