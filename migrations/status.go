@@ -77,7 +77,7 @@ func UpToDate(ctx context.Context, pool *pgxpool.Pool) (bool, error) {
 
 const (
 	riverVersions = `SELECT version, created_at FROM river_migration WHERE line = 'main'`
-	ourVersions   = `SELECT version_id, tstamp AT TIME ZONE 'UTC' FROM ranura_migrations WHERE version_id > 0`
+	ourVersions   = `SELECT version_id, tstamp::timestamptz FROM ranura_migrations WHERE version_id > 0`
 )
 
 type appliedVersion struct {
