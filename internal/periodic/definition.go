@@ -16,6 +16,8 @@ type Definition struct {
 	Key  KeyFormat // how slots are named; "" is Instant
 	Gap  Gap       // "" is the rule of the schedule's kind, see Gap
 	Fold Fold      // "" is the rule of the schedule's kind, see Fold
+
+	Policy
 }
 
 // KeyFormat says how a schedule names its slots. The period formats are labels
@@ -103,6 +105,9 @@ func compile(s *Schedule) (err error) {
 	}
 	if s.Fold, err = choose(s.Fold, fold, FirstInFold, SecondInFold, BothInFold); err != nil {
 		return fmt.Errorf("cron %q: fold %w", s.Cron, err)
+	}
+	if err := s.fill(); err != nil {
+		return fmt.Errorf("cron %q: %w", s.Cron, err)
 	}
 	return nil
 }

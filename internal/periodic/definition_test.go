@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -33,6 +34,12 @@ func TestParseRefusesTheRestOfADefinition(t *testing.T) {
 		{"Gap", daily(func(d *periodic.Definition) { d.Gap = "first" }), `gap "first": use one of ["run" "skip"]`},
 		{"Fold", daily(func(d *periodic.Definition) { d.Fold = "skip" }), `fold "skip": use one of ["first" "second" "both"]`},
 		{"FoldOfAnInterval", daily(func(d *periodic.Definition) { d.Cron, d.Fold = "@every 1h", "first" }), `gap "" and fold "first": an interval has no wall times, leave both empty`},
+		{"CatchUp", daily(func(d *periodic.Definition) { d.CatchUp = "some" }), `catch-up "some": use one of ["all" "latest" "none"]`},
+		{"Overlap", daily(func(d *periodic.Definition) { d.Overlap = "queue" }), `overlap "queue": use one of ["allow" "skip" "wait"]`},
+		{"MaxLateness", daily(func(d *periodic.Definition) { d.MaxLateness = -time.Minute }), `max lateness -1m0s: use more than 0`},
+		{"GiveUpAfter", daily(func(d *periodic.Definition) { d.GiveUpAfter = -time.Hour }), `give up after -1h0m0s: use more than 0`},
+		{"MaxCount", daily(func(d *periodic.Definition) { d.MaxCount = -1 }), `max count -1: use more than 0`},
+		{"MinEffects", daily(func(d *periodic.Definition) { d.MinEffects = -1 }), `min effects -1: use 0 or more`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
