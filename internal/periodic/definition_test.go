@@ -55,14 +55,19 @@ func TestParseRefusesTheRestOfADefinition(t *testing.T) {
 
 func TestParseFillsInDefaults(t *testing.T) {
 	t.Parallel()
+	policy := periodic.Policy{
+		CatchUp: periodic.All, MaxLateness: 7 * 24 * time.Hour, MaxCount: 100, Overlap: periodic.Allow, GiveUpAfter: 24 * time.Hour,
+	}
 	fixed := parse(t, periodic.Definition{Cron: "0,30 9-17 * * *", Zone: "UTC"})
 	require.Equal(t, periodic.Definition{
 		Cron: "0,30 9-17 * * *", Zone: "UTC", Key: periodic.Instant, Gap: periodic.RunAfterGap, Fold: periodic.FirstInFold,
+		Policy: policy,
 	}, fixed.Definition)
 	for _, cron := range []string{"*/15 * * * *", "0 8-18/2 * * *", "30 0-23 * * *", "@hourly", "@every 1h"} {
 		elapsed := parse(t, periodic.Definition{Cron: cron, Zone: "UTC", Key: periodic.ISOWeek})
 		require.Equal(t, periodic.Definition{
 			Cron: cron, Zone: "UTC", Key: periodic.ISOWeek, Gap: periodic.SkipGap, Fold: periodic.BothInFold,
+			Policy: policy,
 		}, elapsed.Definition)
 		require.Equal(t, elapsed, parse(t, elapsed.Definition), "what is stored parses to the same schedule")
 	}
