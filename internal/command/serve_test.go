@@ -42,7 +42,8 @@ func TestThreeReplicas(t *testing.T) {
 	require.Equal(t, len(ran), count(t, db, `SELECT count(DISTINCT slot) FROM beats`))
 	require.Zero(t, count(t, db, `SELECT count(*) FROM worker_runs WHERE ran_at < slot_at`), "no slot runs early")
 
-	require.Zero(t, count(t, db, `SELECT count(*) FROM worker_runs WHERE name = 'beat' AND source <> 'schedule'`))
+	require.Greater(t, count(t, db, `SELECT count(*) FROM worker_runs WHERE name = 'beat' AND source = 'schedule'`), slots/2,
+		"the timers are the first trigger; catch-up has what was due before there was a leader")
 	for name, replica := range replicas {
 		require.NotContains(t, replica.stderr.String(), `"ERROR"`)
 		require.NotZero(t, count(t, db, `SELECT count(*) FROM worker_runs WHERE name = 'beat' AND replica LIKE $1`, name+"-%"),

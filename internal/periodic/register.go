@@ -15,69 +15,128 @@ type DB interface {
 	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
 }
 
-// registerSQL keeps known_since from the first registration: the replica that
-// boots later does not move the instant from which slots are owed.
-const registerSQL = `
-INSERT INTO worker_schedules AS known (name, cron, zone, key_format, gap, fold)
-SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[])
-ORDER BY 1
-ON CONFLICT (name) DO UPDATE
-SET cron = excluded.cron, zone = excluded.zone, key_format = excluded.key_format,
-    gap = excluded.gap, fold = excluded.fold, definition_changed_at = now()
-WHERE (known.cron, known.zone, known.key_format, known.gap, known.fold)
-   IS DISTINCT FROM (excluded.cron, excluded.zone, excluded.key_format, excluded.gap, excluded.fold)`
-
-// Register makes schedules known to the database, which stamps a new one with
-// its own clock: a schedule owes nothing from before it was first registered.
-// Any number of replicas may register at once.
-func Register(ctx context.Context, db DB, schedules []Schedule) error {
-	columns := make([][]string, 6)
-	for _, s := range schedules {
-		for i, value := range []string{s.Name, s.Cron, s.Zone, string(s.Key), string(s.Gap), string(s.Fold)} {
-			columns[i] = append(columns[i], value)
+// Register makes the replica's schedules known to the database, which stamps a
+// new one with its own clock: a schedule owes nothing from before it was first
+// registered, and whoever registers it later does not move that instant.
+//
+// Of two definitions of one schedule, that of the replica which started later
+// counts. The slots of the old one are settled up to now; those of the new one
+// count from now on. So neither a deploy nor its rollback runs a slot again or
+// lets a flood of them loose. A replica that comes with an older definition
+// says so in its log and follows the stored one.
+func (c *CatchUp) Register(ctx context.Context) error {
+	for _, entry := range c.Entries {
+		err := pgx.BeginTxFunc(ctx, c.DB, pgx.TxOptions{IsoLevel: pgx.ReadCommitted}, func(tx pgx.Tx) error {
+			return c.register(ctx, tx, entry)
+		})
+		if err != nil {
+			return fmt.Errorf("register schedule %q: %w", entry.Schedule.Name, err)
 		}
-	}
-	_, err := db.Exec(ctx, registerSQL, columns[0], columns[1], columns[2], columns[3], columns[4], columns[5])
-	if err != nil {
-		return fmt.Errorf("register schedules: %w", err)
 	}
 	return nil
 }
 
-const knownSQL = `SELECT name, known_since FROM worker_schedules`
+const insertScheduleSQL = `
+INSERT INTO worker_schedules (name, cron, zone, key_format, gap, fold,
+    catch_up, max_lateness, max_count, overlap, give_up_after, min_effects, defined_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
+ON CONFLICT (name) DO NOTHING`
 
-// Known returns, for each registered schedule, the instant from which it owes
-// its slots.
-func Known(ctx context.Context, db DB) (map[string]time.Time, error) {
-	rows, err := db.Query(ctx, knownSQL)
-	if err != nil {
-		return nil, fmt.Errorf("read known schedules: %w", err)
+func (c *CatchUp) register(ctx context.Context, tx pgx.Tx, entry Entry) error {
+	mine := entry.Schedule
+	if _, err := tx.Exec(ctx, insertScheduleSQL, mine.values(c.StartedAt)...); err != nil {
+		return err
 	}
-	known := make(map[string]time.Time)
-	var name string
-	var since time.Time
-	_, err = pgx.ForEachRow(rows, []any{&name, &since}, func() error {
-		known[name] = since
-		return nil
-	})
+	row, err := lock(ctx, tx, mine.Name)
 	if err != nil {
-		return nil, fmt.Errorf("read known schedules: %w", err)
+		return err
 	}
-	return known, nil
+	if row.Definition != mine.Definition {
+		if row.definedAt.After(c.StartedAt) {
+			c.Log.WarnContext(ctx, "superseded: a newer replica defines this schedule", "name", mine.Name,
+				"cron", mine.Cron, "zone", mine.Zone, "stored_cron", row.Cron, "stored_zone", row.Zone)
+			return nil
+		}
+		if err := c.settle(ctx, tx, entry, row); err != nil {
+			return err
+		}
+	} else if row.removedAt != nil {
+		if err := c.revive(ctx, tx, mine, row); err != nil {
+			return err
+		}
+	}
+	return define(ctx, tx, mine, row, c.StartedAt)
 }
 
-// nowSQL is the database's clock, the one that decides what is due.
-const nowSQL = `SELECT clock_timestamp()`
+// settle resolves the slots of a definition that is about to end.
+func (c *CatchUp) settle(ctx context.Context, tx pgx.Tx, entry Entry, row *stored) error {
+	if row.removedAt != nil {
+		return c.revive(ctx, tx, entry.Schedule, row)
+	}
+	old, err := row.schedule(entry.Schedule)
+	if err != nil {
+		// Another version wrote what this one cannot read: nobody can name its slots any more.
+		c.Log.WarnContext(ctx, "the stored definition cannot be read: its open slots are dropped", "name", entry.Schedule.Name, "error", err)
+		return nil
+	}
+	entry.Schedule = old
+	_, err = c.resolve(ctx, tx, entry, row)
+	return err
+}
 
-// Now reads the database's clock.
-func Now(ctx context.Context, db DB) (time.Time, error) {
-	rows, err := db.Query(ctx, nowSQL)
+// revive skips what was due while no replica had the schedule.
+func (c *CatchUp) revive(ctx context.Context, tx pgx.Tx, mine Schedule, row *stored) error {
+	due, err := missing(ctx, tx, mine, row)
 	if err != nil {
-		return time.Time{}, fmt.Errorf("read the database's clock: %w", err)
+		return err
 	}
-	now, err := pgx.CollectExactlyOneRow(rows, pgx.RowTo[time.Time])
-	if err != nil {
-		return time.Time{}, fmt.Errorf("read the database's clock: %w", err)
+	if len(due) > 0 {
+		_, err = c.record(ctx, tx, mine.Name, []skip{skipOf(SkippedSuperseded, due)})
 	}
-	return now, nil
+	return err
+}
+
+const defineSQL = `
+UPDATE worker_schedules SET
+    cron = $2, zone = $3, key_format = $4, gap = $5, fold = $6, catch_up = $7, max_lateness = $8,
+    max_count = $9, overlap = $10, give_up_after = $11, min_effects = $12,
+    defined_at = greatest(defined_at, $13),
+    definition_changed_at = CASE WHEN $14 THEN clock_timestamp() ELSE definition_changed_at END,
+    enqueued_through = CASE WHEN $14 THEN $15 ELSE enqueued_through END,
+    resolved_through = CASE WHEN $14 THEN $15 ELSE resolved_through END,
+    next_slot = $16,
+    removed_at = NULL
+WHERE name = $1`
+
+// changedSQL wakes every replica's catch-up when the transaction commits.
+const changedSQL = `SELECT pg_notify('` + Channel + `', $1)`
+
+func define(ctx context.Context, tx pgx.Tx, mine Schedule, row *stored, startedAt time.Time) error {
+	changed := row.Definition != mine.Definition || row.removedAt != nil
+	through := row.enqueuedThrough
+	if changed {
+		through = row.now
+	}
+	args := append(mine.values(startedAt), changed, through, nextAfter(mine, through))
+	if _, err := tx.Exec(ctx, defineSQL, args...); err != nil {
+		return err
+	}
+	if !changed {
+		return nil
+	}
+	_, err := tx.Exec(ctx, changedSQL, Changed)
+	return err
+}
+
+func (s Schedule) values(definedAt time.Time) []any {
+	return []any{s.Name, s.Cron, s.Zone, s.Key, s.Gap, s.Fold,
+		s.CatchUp, s.MaxLateness, s.MaxCount, s.Overlap, s.GiveUpAfter, s.MinEffects, definedAt}
+}
+
+// nextAfter is NULL if there is no next slot.
+func nextAfter(s Schedule, through time.Time) *time.Time {
+	if next := s.Next(through); !next.IsZero() {
+		return &next
+	}
+	return nil
 }

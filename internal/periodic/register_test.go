@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/riverqueue/river"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
 
@@ -22,9 +22,21 @@ func schedule(t *testing.T, name, cron string) periodic.Schedule {
 	return s
 }
 
+// register is a replica that starts now.
 func register(t *testing.T, db *pgxpool.Pool, schedules ...periodic.Schedule) {
 	t.Helper()
-	require.NoError(t, periodic.Register(t.Context(), db, schedules))
+	now, err := periodic.Now(t.Context(), db)
+	require.NoError(t, err)
+	require.NoError(t, town{db}.catchUp(t, now, entriesOf(schedules)...).Register(t.Context()))
+}
+
+func entriesOf(schedules []periodic.Schedule) (entries []periodic.Entry) {
+	for _, s := range schedules {
+		entries = append(entries, periodic.Entry{Schedule: s, Args: func(slot periodic.Slot) river.JobArgs {
+			return slotArgs{Key: slot.Key, Slot: slot.At, kind: s.Name}
+		}})
+	}
+	return entries
 }
 
 func known(t *testing.T, db *pgxpool.Pool) map[string]time.Time {
@@ -66,17 +78,6 @@ func TestRegister(t *testing.T) {
 		require.True(t, later["close"].After(after))
 	})
 
-	t.Run("TheClockIsTheDatabases", func(t *testing.T) {
-		t.Parallel()
-		require.NoError(t, pgx.BeginFunc(t.Context(), postgrestest.New(t), func(tx pgx.Tx) error {
-			require.NoError(t, periodic.Register(t.Context(), tx, []periodic.Schedule{schedule(t, "digest", "@daily")}))
-			var exact bool // now() stands still within a transaction
-			require.NoError(t, tx.QueryRow(t.Context(), `SELECT known_since = now() FROM worker_schedules`).Scan(&exact))
-			require.True(t, exact)
-			return nil
-		}))
-	})
-
 	t.Run("OnlyAChangedDefinitionIsAChange", func(t *testing.T) {
 		t.Parallel()
 		db := postgrestest.New(t)
@@ -93,6 +94,9 @@ func TestRegister(t *testing.T) {
 			{Cron: "@hourly", Zone: "Europe/Berlin", Fold: periodic.FirstInFold},
 			{Cron: "@hourly", Zone: "Europe/Berlin", Fold: periodic.FirstInFold, Gap: periodic.RunAfterGap},
 			{Cron: "@hourly", Zone: "Europe/Berlin", Fold: periodic.FirstInFold, Gap: periodic.RunAfterGap, Key: periodic.Month},
+			{Cron: "@hourly", Zone: "Europe/Berlin", Policy: periodic.Policy{
+				CatchUp: periodic.None, MaxLateness: time.Hour, MaxCount: 7, Overlap: periodic.Wait, GiveUpAfter: time.Minute, MinEffects: 3,
+			}},
 		} {
 			s, err := periodic.Parse("digest", changed)
 			require.NoError(t, err)
@@ -102,9 +106,10 @@ func TestRegister(t *testing.T) {
 			digest = now
 
 			var stored periodic.Definition
-			require.NoError(t, db.QueryRow(t.Context(), `SELECT cron, zone, key_format, gap, fold FROM worker_schedules WHERE name = 'digest'`).
-				Scan(&stored.Cron, &stored.Zone, &stored.Key, &stored.Gap, &stored.Fold))
-			stored.Policy = s.Policy // not stored yet
+			require.NoError(t, db.QueryRow(t.Context(), `SELECT cron, zone, key_format, gap, fold,
+				catch_up, max_lateness, max_count, overlap, give_up_after, min_effects FROM worker_schedules WHERE name = 'digest'`).
+				Scan(&stored.Cron, &stored.Zone, &stored.Key, &stored.Gap, &stored.Fold,
+					&stored.CatchUp, &stored.MaxLateness, &stored.MaxCount, &stored.Overlap, &stored.GiveUpAfter, &stored.MinEffects))
 			require.Equal(t, s.Definition, stored)
 		}
 		require.Equal(t, weekly, changedAt(t, db, "close"))
@@ -124,7 +129,10 @@ func TestRegister(t *testing.T) {
 				if replica%2 == 1 {
 					slices.Reverse(schedules)
 				}
-				group.Go(func() error { return periodic.Register(t.Context(), db, schedules) })
+				now, err := periodic.Now(t.Context(), db)
+				require.NoError(t, err)
+				catchUp := town{db}.catchUp(t, now, entriesOf(schedules)...)
+				group.Go(func() error { return catchUp.Register(t.Context()) })
 			}
 			require.NoError(t, group.Wait())
 			require.Len(t, known(t, db), 200)

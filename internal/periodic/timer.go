@@ -19,10 +19,14 @@ type Entry struct {
 func Jobs(entries []Entry) []*river.PeriodicJob {
 	jobs := make([]*river.PeriodicJob, 0, len(entries))
 	for _, entry := range entries {
-		t := &timer{entry: entry}
-		jobs = append(jobs, river.NewPeriodicJob(t, t.job, &river.PeriodicJobOpts{ID: entry.Schedule.Name}))
+		jobs = append(jobs, newJob(entry))
 	}
 	return jobs
+}
+
+func newJob(entry Entry) *river.PeriodicJob {
+	t := &timer{entry: entry}
+	return river.NewPeriodicJob(t, t.job, &river.PeriodicJobOpts{ID: entry.Schedule.Name})
 }
 
 // timer remembers the slot that it is armed for. River tells a constructor

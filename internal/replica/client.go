@@ -21,8 +21,8 @@ const (
 	maxWorkers = 10
 
 	// controlConns serve River's listener, election, fetch and completion, the
-	// registration of schedules, the readiness probe and River's page.
-	controlConns = 6
+	// catch-up and its listener, the readiness probe and River's page.
+	controlConns = 8
 
 	// JobTimeout is for set-based work in one database. What takes longer
 	// should be cut into slots or shards.
@@ -56,7 +56,7 @@ func newClient(r *replica) (*river.Client[pgx.Tx], error) {
 		JobTimeout:           JobTimeout,
 		Logger:               slog.New(calm{r.Log.Handler()}),
 		Middleware:           []rivertype.Middleware{otelriver.NewMiddleware(nil)},
-		PeriodicJobs:         r.Registry.PeriodicJobs(),
+		PeriodicJobs:         periodic.Jobs(r.Registry.Entries()),
 		Queues:               map[string]river.QueueConfig{periodic.Queue: {MaxWorkers: maxWorkers}},
 		ReindexerIndexNames:  []string{},
 		RescueStuckJobsAfter: rescueAfter,

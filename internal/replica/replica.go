@@ -50,6 +50,7 @@ type replica struct {
 	working *pgxpool.Pool // the workers' transactions, so that busy workers cannot cost the leadership
 	runner  *workers.Runner
 	client  *river.Client[pgx.Tx]
+	catchUp *periodic.CatchUp
 	started atomic.Bool
 }
 
@@ -86,8 +87,11 @@ func (r *replica) open(ctx context.Context) (err error) {
 		return err
 	}
 	r.runner = &workers.Runner{DB: r.working, Replica: r.ID, Log: r.Log}
-	r.client, err = newClient(r)
-	return err
+	if r.client, err = newClient(r); err != nil {
+		return err
+	}
+	r.catchUp = &periodic.CatchUp{DB: r.control, Client: r.client, Entries: r.Registry.Entries(), Replica: r.ID, Log: r.Log}
+	return nil
 }
 
 // work runs the timers and the workers until ctx ends.
@@ -101,11 +105,11 @@ func (r *replica) work(ctx context.Context) error {
 			return err
 		}
 	}
-	// Catch-up belongs here: a loop beside River's, on every replica.
 	r.started.Store(true)
 	r.Log.Info("replica started", "replica", r.ID, "zone_data", periodic.ZoneData())
 
-	<-ctx.Done()
+	r.catchUp.Run(ctx, r.wakes(ctx)) // until ctx ends
+	r.announceLeaving(ctx)
 	r.started.Store(false)
 	r.Log.Info("replica stopping", "replica", r.ID)
 	select {

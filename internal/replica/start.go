@@ -27,7 +27,12 @@ func (r *replica) prepare(ctx context.Context) error {
 		}
 		r.Log.Info("migrated", "steps", len(applied))
 	}
-	return periodic.Register(ctx, r.control, r.Registry.Schedules())
+	if r.catchUp.StartedAt.IsZero() {
+		if r.catchUp.StartedAt, err = periodic.Now(ctx, r.control); err != nil {
+			return err
+		}
+	}
+	return r.catchUp.Register(ctx)
 }
 
 // retryEvery is short enough for a first slot soon after the database is back,

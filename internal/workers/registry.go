@@ -119,13 +119,13 @@ func (r *Registry) Schedules() []periodic.Schedule {
 	return schedules
 }
 
-// PeriodicJobs returns River's timers, one for each schedule.
-func (r *Registry) PeriodicJobs() []*river.PeriodicJob {
+// Entries returns what the timers and catch-up need of every schedule.
+func (r *Registry) Entries() []periodic.Entry {
 	entries := make([]periodic.Entry, 0, len(r.scheduled))
 	for _, scheduled := range r.scheduled {
 		entries = append(entries, periodic.Entry{Schedule: scheduled.Schedule, Args: scheduled.args})
 	}
-	return periodic.Jobs(entries)
+	return entries
 }
 
 // RiverWorkers returns River's workers, one for each schedule; they run their

@@ -36,7 +36,7 @@ func TestAll(t *testing.T) {
 	require.NoError(t, err)
 	_, err = registry.RiverWorkers(&Runner{Log: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
-	require.Len(t, registry.PeriodicJobs(), len(All()))
+	require.Len(t, registry.Entries(), len(All()))
 
 	var names []string
 	for _, schedule := range registry.Schedules() {

@@ -1,0 +1,69 @@
+package command_test
+
+import (
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
+
+	"github.com/ranura/ranura/internal/postgres/postgrestest"
+)
+
+// TestLeaderGoes: River's timers live in the leader's memory. With it gone,
+// killed or in order, catch-up on the other replicas loses no slot.
+func TestLeaderGoes(t *testing.T) {
+	t.Parallel()
+	for name, signal := range map[string]syscall.Signal{"Killed": syscall.SIGKILL, "InOrder": syscall.SIGTERM} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			db := postgrestest.New(t)
+			createBeats(t, db)
+			replicas := map[string]*process{}
+			for _, name := range []string{"a", "b", "c"} {
+				replicas[name] = serve(t, db, name)
+			}
+			beats(t, db, "schedule", 3)
+			var leader string
+			require.NoError(t, db.QueryRow(t.Context(), `SELECT leader_id FROM river_leader`).Scan(&leader))
+			gone := replicas[leader[:1]]
+			since := count(t, db, `SELECT extract(epoch FROM clock_timestamp())::int`)
+			require.NoError(t, gone.Process.Signal(signal))
+			_ = gone.Wait()
+			before := count(t, db, `SELECT count(*) FROM worker_runs WHERE name = 'beat' AND source = 'schedule'`)
+			beats(t, db, "schedule", before+10) // until there is a new leader, and on
+
+			for name, replica := range replicas {
+				if name != leader[:1] {
+					replica.terminate(t)
+					require.NotContains(t, replica.stderr.String(), `"ERROR"`)
+				}
+			}
+			requireEverySecond(t, db)
+			t.Logf("%s: the latest slot was %.2f s late", name, float64(count(t, db,
+				`SELECT (max(extract(epoch FROM ran_at - slot_at)) * 1000)::int FROM worker_runs
+				WHERE name = 'beat' AND slot_at > to_timestamp($1)`, since))/1000)
+		})
+	}
+}
+
+// beats waits for so many runs from a source.
+func beats(t *testing.T, db *pgxpool.Pool, source string, n int) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		return count(t, db, `SELECT count(*) FROM worker_runs WHERE name = 'beat' AND source = $1`, source) >= n
+	}, 2*time.Minute, 50*time.Millisecond)
+}
+
+// requireEverySecond wants one run and one effect for each second between the
+// first and the last.
+func requireEverySecond(t *testing.T, db *pgxpool.Pool) {
+	t.Helper()
+	lost := count(t, db, `
+		SELECT extract(epoch FROM max(slot_at) - min(slot_at))::int + 1 - count(DISTINCT slot_at) FROM worker_runs WHERE name = 'beat'`)
+	require.Zero(t, lost, "slots lost")
+	require.Zero(t, count(t, db, `SELECT count(*) - count(DISTINCT slot) FROM beats`), "slots doubled")
+	require.Zero(t, count(t, db, `SELECT count(*) FROM beats b FULL JOIN worker_runs r ON r.slot_at = b.slot AND r.name = 'beat'
+		WHERE r.name = 'beat' AND b.slot IS NULL OR r.name IS NULL`), "effects without claims, claims without effects")
+}

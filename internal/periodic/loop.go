@@ -1,0 +1,88 @@
+package periodic
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+)
+
+const (
+	// patience is how long after its slot a timer may still be the first. It is
+	// what a slot is late at most when the leader is killed.
+	patience = 2 * time.Second
+
+	// spread keeps replicas from passing at the same instant.
+	spread = 500 * time.Millisecond
+
+	// eagerFor is how long a leader's orderly departure may leave the timers
+	// without a hand; meanwhile every slot is looked after at once.
+	eagerFor = 20 * time.Second
+	eager    = 100 * time.Millisecond
+
+	// longest is the longest sleep: what nobody announced is found by then.
+	longest = 30 * time.Second
+)
+
+// Channel is the Postgres channel on which replicas announce a [Wake].
+const Channel = "ranura_schedules"
+
+// A Wake is a reason to pass early.
+type Wake string
+
+// The reasons to pass early.
+const (
+	Changed Wake = "changed" // a schedule is not what it was
+	Leaving Wake = "leaving" // a replica stops, perhaps the leader
+)
+
+// Run passes until ctx ends: at once, a moment after each due slot, when it is
+// woken, and at least every 30 s. A pass that fails is logged and repeated.
+func (c *CatchUp) Run(ctx context.Context, wake <-chan Wake) {
+	c.followed = make(map[string]Schedule, len(c.Entries))
+	for _, entry := range c.Entries {
+		c.followed[entry.Schedule.Name] = entry.Schedule
+	}
+	var changed, eagerUntil time.Time
+	for ctx.Err() == nil {
+		pass, err := c.RunOnce(ctx)
+		if err == nil && pass.Changed.After(changed) {
+			if err = c.follow(ctx); err == nil {
+				changed = pass.Changed
+			}
+		}
+		c.report(ctx, pass, err)
+		select {
+		case <-ctx.Done():
+		case <-time.After(pause(pass, err, pass.Now.Before(eagerUntil))):
+		case reason := <-wake:
+			if reason == Leaving {
+				eagerUntil = pass.Now.Add(eagerFor)
+			}
+		}
+	}
+}
+
+// pause is how long to sleep after a pass.
+func pause(pass Pass, err error, hurry bool) time.Duration {
+	if err != nil {
+		return time.Second
+	}
+	if pass.Next.IsZero() {
+		return longest
+	}
+	until := pass.Next.Sub(pass.Now) + eager
+	if !hurry {
+		until += patience - eager + rand.N(spread) //nolint:gosec // only to spread the replicas
+	}
+	return min(until, longest)
+}
+
+func (c *CatchUp) report(ctx context.Context, pass Pass, err error) {
+	switch {
+	case ctx.Err() != nil:
+	case err != nil:
+		c.Log.WarnContext(ctx, "catch-up failed: trying again", "error", err)
+	case pass.Enqueued > 0 || pass.Skipped > 0:
+		c.Log.InfoContext(ctx, "caught up", "enqueued", pass.Enqueued, "skipped", pass.Skipped)
+	}
+}

@@ -1,0 +1,130 @@
+package periodic
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/riverqueue/river"
+
+	"github.com/ranura/ranura/internal/claim"
+)
+
+// resolve settles every slot of a locked schedule up to the database's now:
+// what is missing is enqueued, what the policy drops is recorded, and the marks
+// move, all in tx. A slot is then either in River's hands, or run, or skipped.
+func (c *CatchUp) resolve(ctx context.Context, tx pgx.Tx, entry Entry, from *stored) (Pass, error) {
+	due, err := missing(ctx, tx, entry.Schedule, from)
+	if err != nil {
+		return Pass{}, err
+	}
+	run, skips := plan(from.Policy, due, from.now, from.pausedAt)
+	enqueued, err := c.enqueue(ctx, tx, entry, run)
+	if err != nil {
+		return Pass{}, err
+	}
+	skipped, err := c.record(ctx, tx, entry.Schedule.Name, skips)
+	if err != nil {
+		return Pass{}, err
+	}
+	from.enqueuedThrough = from.now
+	resolved, err := resolvedThrough(ctx, tx, entry.Schedule, from)
+	if err != nil {
+		return Pass{}, err
+	}
+	next := entry.Schedule.Next(from.now)
+	return Pass{Schedules: 1, Enqueued: enqueued, Skipped: skipped, Next: next}, move(ctx, tx, entry.Schedule, from.now, resolved)
+}
+
+const claimedSQL = `SELECT slot_at FROM worker_runs WHERE name = $1 AND slot_at > $2 AND slot_at <= $3`
+
+// missing lists the slots after the mark that nobody has claimed.
+func missing(ctx context.Context, tx pgx.Tx, schedule Schedule, from *stored) ([]time.Time, error) {
+	rows, err := tx.Query(ctx, claimedSQL, schedule.Name, from.enqueuedThrough, from.now)
+	if err != nil {
+		return nil, fmt.Errorf("read claims: %w", err)
+	}
+	claimed, err := pgx.CollectRows(rows, pgx.RowTo[time.Time])
+	if err != nil {
+		return nil, fmt.Errorf("read claims: %w", err)
+	}
+	done := make(map[int64]bool, len(claimed))
+	for _, at := range claimed {
+		done[at.Unix()] = true
+	}
+	var due []time.Time
+	for at := schedule.Next(from.enqueuedThrough); !at.IsZero() && !at.After(from.now); at = schedule.Next(at) {
+		if !done[at.Unix()] {
+			due = append(due, at)
+		}
+	}
+	return due, nil
+}
+
+const claimedKeysSQL = `SELECT key FROM worker_runs WHERE name = $1 AND key = ANY ($2)`
+
+// enqueue hands slots to River as the timer does, with the same arguments and
+// unique key, so that it does not matter if the timer was there first. It looks
+// for claims by key, because a claim made by a plain INSERT has no slot.
+func (c *CatchUp) enqueue(ctx context.Context, tx pgx.Tx, entry Entry, slots []time.Time) (int, error) {
+	if len(slots) == 0 {
+		return 0, nil // River refuses an empty batch
+	}
+	keys := make([]string, 0, len(slots))
+	jobs := make([]river.InsertManyParams, 0, len(slots))
+	options := InsertOpts()
+	options.Metadata = []byte(`{"source":"` + claim.CatchUp + `"}`)
+	for _, at := range slots {
+		slot := entry.Schedule.At(at)
+		keys = append(keys, slot.Key)
+		jobs = append(jobs, river.InsertManyParams{Args: entry.Args(slot), InsertOpts: options})
+	}
+	claimed, err := texts(ctx, tx, claimedKeysSQL, entry.Schedule.Name, keys)
+	if err != nil {
+		return 0, fmt.Errorf("read claimed keys: %w", err)
+	}
+	for i := len(keys) - 1; i >= 0 && len(claimed) > 0; i-- {
+		if slices.Contains(claimed, keys[i]) {
+			jobs = slices.Delete(jobs, i, i+1)
+		}
+	}
+	if len(jobs) == 0 {
+		return 0, nil
+	}
+	inserted, err := c.Client.InsertManyTx(ctx, tx, jobs)
+	if err != nil {
+		return 0, fmt.Errorf("enqueue: %w", err)
+	}
+	fresh := 0
+	for _, result := range inserted {
+		if !result.UniqueSkippedAsDuplicate {
+			fresh++
+		}
+	}
+	return fresh, nil
+}
+
+func texts(ctx context.Context, tx pgx.Tx, sql string, args ...any) ([]string, error) {
+	rows, err := tx.Query(ctx, sql, args...)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, pgx.RowTo[string])
+}
+
+const recordSQL = `
+INSERT INTO slot_skips (name, first_slot, last_slot, slots, outcome, replica)
+VALUES ($1, $2, $3, $4, $5, $6)`
+
+// record writes one row for each range, however many slots it has.
+func (c *CatchUp) record(ctx context.Context, tx pgx.Tx, name string, skips []skip) (slots int64, err error) {
+	for _, s := range skips {
+		if _, err := tx.Exec(ctx, recordSQL, name, s.first, s.last, s.slots, s.outcome, c.Replica); err != nil {
+			return slots, fmt.Errorf("record skipped slots: %w", err)
+		}
+		slots += s.slots
+	}
+	return slots, nil
+}

@@ -1,0 +1,58 @@
+package periodic
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// stored is a schedule as the database has it: its definition, which may be
+// newer or older than the one in this binary, and how far it has come.
+type stored struct {
+	Definition
+
+	definedAt       time.Time
+	enqueuedThrough time.Time
+	resolvedThrough time.Time
+	removedAt       *time.Time
+	pausedAt        *time.Time
+	now             time.Time // the database's clock, after the row was locked
+}
+
+const lockSQL = storedSQL + `
+FROM worker_schedules WHERE name = $1 FOR UPDATE`
+
+const lockIfFreeSQL = storedSQL + `
+FROM worker_schedules WHERE name = $1 FOR UPDATE SKIP LOCKED`
+
+const storedSQL = `
+SELECT cron, zone, key_format, gap, fold, catch_up, max_lateness, max_count, overlap, give_up_after, min_effects,
+       defined_at, enqueued_through, resolved_through, removed_at, paused_at, clock_timestamp()`
+
+// lock reads a schedule and keeps it from everybody else until tx ends.
+func lock(ctx context.Context, tx pgx.Tx, name string) (*stored, error) {
+	return read(ctx, tx, lockSQL, name)
+}
+
+// lockIfFree returns nil if somebody else has the schedule, or if there is none.
+func lockIfFree(ctx context.Context, tx pgx.Tx, name string) (*stored, error) {
+	row, err := read(ctx, tx, lockIfFreeSQL, name)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil, nil //nolint:nilnil // absence is an answer here, not an error
+	}
+	return row, err
+}
+
+func read(ctx context.Context, tx pgx.Tx, sql, name string) (*stored, error) {
+	var s stored
+	err := tx.QueryRow(ctx, sql, name).Scan(&s.Cron, &s.Zone, &s.Key, &s.Gap, &s.Fold,
+		&s.CatchUp, &s.MaxLateness, &s.MaxCount, &s.Overlap, &s.GiveUpAfter, &s.MinEffects,
+		&s.definedAt, &s.enqueuedThrough, &s.resolvedThrough, &s.removedAt, &s.pausedAt, &s.now)
+	if err != nil {
+		return nil, fmt.Errorf("lock schedule %q: %w", name, err)
+	}
+	return &s, nil
+}
