@@ -9,6 +9,9 @@ ALTER TABLE worker_schedules
     ADD COLUMN give_up_after interval NOT NULL DEFAULT '24 hours' CHECK (give_up_after > '0'),
     ADD COLUMN min_effects   bigint   NOT NULL DEFAULT 0 CHECK (min_effects >= 0),
 
+    -- Which of the services that share the database has it.
+    ADD COLUMN service       text     NOT NULL DEFAULT 'ranura',
+
     -- When the replica started whose definition this is: the newest wins.
     ADD COLUMN defined_at    timestamptz NOT NULL DEFAULT now(),
 
@@ -20,7 +23,7 @@ ALTER TABLE worker_schedules
     -- Every slot at or before it has a worker_runs row or a recorded skip.
     ADD COLUMN resolved_through timestamptz NOT NULL DEFAULT now(),
 
-    ADD COLUMN removed_at    timestamptz, -- no live replica has it any more
+    ADD COLUMN removed_at    timestamptz, -- no live replica of its service has it any more
     ADD COLUMN paused_at     timestamptz,
     ADD COLUMN paused_by     text,
     ADD COLUMN paused_reason text,
@@ -48,6 +51,7 @@ CREATE INDEX slot_skips_name ON slot_skips (name, last_slot);
 -- One row per process of the service, from its start until it is gone.
 CREATE TABLE replicas (
     id           text PRIMARY KEY, -- River's client id, unique for each start
+    service      text NOT NULL,
     host         text NOT NULL,
     version      text NOT NULL,
     schedules    text[] NOT NULL,
@@ -61,6 +65,6 @@ DROP TABLE replicas, slot_skips;
 DROP INDEX worker_schedules_next_slot;
 ALTER TABLE worker_schedules
     DROP COLUMN catch_up, DROP COLUMN max_lateness, DROP COLUMN max_count, DROP COLUMN overlap,
-    DROP COLUMN give_up_after, DROP COLUMN min_effects, DROP COLUMN defined_at, DROP COLUMN enqueued_through,
+    DROP COLUMN give_up_after, DROP COLUMN min_effects, DROP COLUMN service, DROP COLUMN defined_at, DROP COLUMN enqueued_through,
     DROP COLUMN next_slot, DROP COLUMN resolved_through, DROP COLUMN removed_at, DROP COLUMN paused_at,
     DROP COLUMN paused_by, DROP COLUMN paused_reason, DROP COLUMN note;

@@ -18,6 +18,7 @@ type config struct {
 	LogFormat   logFormat  `env:"LOG_FORMAT" envDefault:"auto"`
 	LogLevel    slog.Level `env:"LOG_LEVEL" envDefault:"INFO"`
 	ReplicaName string     `env:"REPLICA_NAME"`
+	ServiceName string     `env:"SERVICE_NAME" envDefault:"ranura"`
 }
 
 // readConfig reports everything that is wrong with the environment at once.

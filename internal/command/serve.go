@@ -21,7 +21,8 @@ database. A replica migrates the database if that is due, waits for a database
 that is away, and stops in order within 25 seconds of SIGTERM.
 
 Environment: DATABASE_URL (required), HTTP_ADDR (127.0.0.1:8080), LOG_FORMAT
-(auto, json, text), LOG_LEVEL (INFO), REPLICA_NAME (the host's name).`,
+(auto, json, text), LOG_LEVEL (INFO), REPLICA_NAME (the host's name),
+SERVICE_NAME (ranura; services that share a database need names of their own).`,
 		Example: `  DATABASE_URL=postgres://ranura:…@db:5432/community app serve`,
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -55,6 +56,7 @@ func (a *app) serveReplica(ctx context.Context) error {
 		DatabaseURL: string(config.DatabaseURL),
 		HTTPAddr:    config.HTTPAddr,
 		ID:          replica.NewID(config.ReplicaName),
+		Service:     config.ServiceName,
 		Registry:    registry,
 		Log:         config.logger(os.Stderr),
 	})

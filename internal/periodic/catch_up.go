@@ -21,6 +21,7 @@ type CatchUp struct {
 	Client    *river.Client[pgx.Tx]
 	Entries   []Entry
 	Replica   string
+	Service   string    // of the services that share the database
 	StartedAt time.Time // by the database's clock: of two definitions, the one of the newer replica counts
 	Log       *slog.Logger
 

@@ -61,7 +61,7 @@ func (db town) catchUp(t *testing.T, startedAt time.Time, entries ...periodic.En
 	client, err := river.NewClient(riverpgxv5.New(db.Pool), &river.Config{SkipUnknownJobCheck: true})
 	require.NoError(t, err)
 	return &periodic.CatchUp{
-		DB: db.Pool, Client: client, Entries: entries, Replica: "a-1", StartedAt: startedAt, Log: slog.New(slog.DiscardHandler),
+		DB: db.Pool, Client: client, Entries: entries, Replica: "a-1", Service: "ranura", StartedAt: startedAt, Log: slog.New(slog.DiscardHandler),
 	}
 }
 

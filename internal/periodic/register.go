@@ -38,13 +38,13 @@ func (c *CatchUp) Register(ctx context.Context) error {
 
 const insertScheduleSQL = `
 INSERT INTO worker_schedules (name, cron, zone, key_format, gap, fold,
-    catch_up, max_lateness, max_count, overlap, give_up_after, min_effects, defined_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
+    catch_up, max_lateness, max_count, overlap, give_up_after, min_effects, defined_at, service)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
 ON CONFLICT (name) DO NOTHING`
 
 func (c *CatchUp) register(ctx context.Context, tx pgx.Tx, entry Entry) error {
 	mine := entry.Schedule
-	if _, err := tx.Exec(ctx, insertScheduleSQL, mine.values(c.StartedAt)...); err != nil {
+	if _, err := tx.Exec(ctx, insertScheduleSQL, append(mine.values(c.StartedAt), c.Service)...); err != nil {
 		return err
 	}
 	row, err := lock(ctx, tx, mine.Name)

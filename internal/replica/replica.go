@@ -28,6 +28,7 @@ type Config struct {
 	DatabaseURL string
 	HTTPAddr    string // a loopback address; port 0 takes a free one
 	ID          string // see NewID
+	Service     string // one name for all replicas with the same registry
 	Registry    *workers.Registry
 	Log         *slog.Logger
 }
@@ -90,13 +91,13 @@ func (r *replica) open(ctx context.Context) (err error) {
 	if r.client, err = newClient(r); err != nil {
 		return err
 	}
-	r.catchUp = &periodic.CatchUp{DB: r.control, Client: r.client, Entries: r.Registry.Entries(), Replica: r.ID, Log: r.Log}
+	r.catchUp = &periodic.CatchUp{DB: r.control, Client: r.client, Entries: r.Registry.Entries(), Replica: r.ID, Service: r.Service, Log: r.Log}
 	return nil
 }
 
 // work runs the timers and the workers until ctx ends.
 func (r *replica) work(ctx context.Context) error {
-	for _, step := range []func(context.Context) error{r.prepare, r.client.Start} {
+	for _, step := range []func(context.Context) error{r.prepare, r.signOn, r.client.Start} {
 		err := r.untilDatabase(ctx, step)
 		if ctx.Err() != nil {
 			return nil //nolint:nilerr // told to stop before it had started: what the step says to that is no failure
@@ -108,12 +109,14 @@ func (r *replica) work(ctx context.Context) error {
 	r.started.Store(true)
 	r.Log.Info("replica started", "replica", r.ID, "zone_data", periodic.ZoneData())
 
+	go r.keepBeating(ctx)
 	r.catchUp.Run(ctx, r.wakes(ctx)) // until ctx ends
 	r.announceLeaving(ctx)
 	r.started.Store(false)
 	r.Log.Info("replica stopping", "replica", r.ID)
 	select {
 	case <-r.client.Stopped():
+		r.leave(ctx)
 		r.Log.Info("replica stopped", "replica", r.ID)
 		return nil
 	case <-time.After(softStop + hardStop):

@@ -1,0 +1,67 @@
+package command_test
+
+import (
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ranura/ranura/internal/postgres/postgrestest"
+)
+
+// TestGoneReplica: a replica that dies or freezes while it runs a slot has the
+// slot handed back. When the frozen one comes back, it finds its claim lost and
+// writes nothing: E2, E5.
+func TestGoneReplica(t *testing.T) {
+	t.Parallel()
+	for name, signal := range map[string]syscall.Signal{"Killed": syscall.SIGKILL, "Frozen": syscall.SIGSTOP} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			db := postgrestest.New(t)
+			createBeats(t, db)
+			effects := func() int { return count(t, db, `SELECT count(*) FROM beats WHERE slot = '2026-01-01Z'`) }
+			holder, err := db.Begin(t.Context())
+			require.NoError(t, err)
+			_, err = holder.Exec(t.Context(), `SELECT pg_advisory_xact_lock($1)`, stuckLock)
+			require.NoError(t, err)
+
+			victim := serve(t, db, "victim")
+			_, err = db.Exec(t.Context(), `
+				INSERT INTO river_job (kind, args, queue, max_attempts)
+				VALUES ('stuck', '{"key": "2026-01-01T00:00:00Z", "slot": "2026-01-01T00:00:00Z"}', 'slots', 25)`)
+			require.NoError(t, err)
+			eventually(t, "the slot runs", func() bool {
+				return count(t, db, `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'advisory'`) == 1
+			})
+			heir := serve(t, db, "heir")
+			require.NoError(t, victim.Process.Signal(signal))
+			died := time.Now()
+			require.NoError(t, holder.Rollback(t.Context()))
+			require.Zero(t, effects())
+
+			eventually(t, "the slot is done by the other one", func() bool {
+				return count(t, db, `SELECT count(*) FROM worker_runs WHERE name = 'stuck' AND replica LIKE 'heir-%'`) == 1
+			})
+			t.Logf("%s: done %.1f s later", name, time.Since(died).Seconds())
+			require.Equal(t, 1, effects())
+			require.Contains(t, heir.stderr.String(), "their slots are handed back")
+
+			if signal == syscall.SIGSTOP {
+				require.NoError(t, victim.Process.Signal(syscall.SIGCONT))
+				eventually(t, "the zombie lives again", func() bool {
+					return count(t, db, `SELECT count(*) FROM replicas`) == 2
+				})
+				beats(t, db, "schedule", 5)
+				victim.terminate(t)
+			}
+			heir.terminate(t)
+			require.Equal(t, 1, effects(), "the zombie writes nothing")
+			require.Zero(t, count(t, db, `SELECT count(*) FROM river_job WHERE state = 'running'`))
+			require.Zero(t, count(t, db, `SELECT count(*) FROM replicas`), "who stops in order signs off")
+			_, err = db.Exec(t.Context(), `DELETE FROM beats WHERE slot = '2026-01-01Z'`) // the rest are the seconds
+			require.NoError(t, err)
+			requireEverySecond(t, db)
+		})
+	}
+}

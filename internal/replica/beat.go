@@ -1,0 +1,135 @@
+package replica
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"runtime/debug"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/ranura/ranura/internal/periodic"
+)
+
+const (
+	// beatEvery is short against goneAfter, so that a beat or two may be lost.
+	beatEvery = 2 * time.Second
+
+	// goneAfter is when the others take a silent replica for dead. It may only
+	// be slow: then it finds its claims lost, and the hand-back costs an attempt.
+	goneAfter = 15 * time.Second
+)
+
+// beatSQL tells that this replica lives, and asks who else does not.
+const beatSQL = `
+WITH beat AS (
+    INSERT INTO replicas (id, service, host, version, schedules, started_at, last_seen_at)
+    VALUES ($1, $2, $3, $4, $5, $6, clock_timestamp())
+    ON CONFLICT (id) DO UPDATE SET last_seen_at = clock_timestamp()
+)
+SELECT id FROM replicas WHERE last_seen_at < clock_timestamp() - $7::interval`
+
+// signOn is the first beat. It comes before the first job, so that there is no
+// job whose replica nobody knows.
+func (r *replica) signOn(ctx context.Context) error {
+	if err := r.beat(ctx); err != nil {
+		return err
+	}
+	return r.retire(ctx, r.control)
+}
+
+func (r *replica) beat(ctx context.Context) error {
+	host, _ := os.Hostname() // for people only
+	rows, err := r.control.Query(ctx, beatSQL, r.ID, r.Service, host, version(), r.scheduleNames(), r.catchUp.StartedAt, goneAfter)
+	if err != nil {
+		return fmt.Errorf("beat: %w", err)
+	}
+	gone, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		return fmt.Errorf("beat: %w", err)
+	}
+	if len(gone) > 0 {
+		return r.handBack(ctx)
+	}
+	return nil
+}
+
+// keepBeating beats until ctx ends.
+func (r *replica) keepBeating(ctx context.Context) {
+	tick := time.NewTicker(beatEvery)
+	defer tick.Stop()
+	for {
+		if err := r.beat(ctx); err != nil && ctx.Err() == nil {
+			r.Log.Warn("beat failed: trying again", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+func (r *replica) scheduleNames() []string {
+	var names []string
+	for _, schedule := range r.Registry.Schedules() {
+		names = append(names, schedule.Name)
+	}
+	return names
+}
+
+// version is the revision that the binary was built from, if it knows it.
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "unknown"
+	}
+	for _, setting := range info.Settings {
+		if setting.Key == "vcs.revision" {
+			return setting.Value
+		}
+	}
+	return info.Main.Version
+}
+
+const leaveSQL = `DELETE FROM replicas WHERE id = $1`
+
+// leave signs the replica off when it has stopped in order: nobody has to wait
+// until it counts as gone.
+func (r *replica) leave(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readyTimeout)
+	defer cancel()
+	_, err := r.control.Exec(ctx, leaveSQL, r.ID)
+	if err == nil {
+		err = r.retire(ctx, r.control)
+	}
+	if err != nil {
+		r.Log.Warn("sign off", "error", err)
+	}
+}
+
+// retireSQL marks the schedules that no replica of a living service has any
+// more. With no replica left at all the service is down, and its schedules are
+// owed as ever.
+const retireSQL = `
+UPDATE worker_schedules s SET removed_at = clock_timestamp(), definition_changed_at = clock_timestamp()
+WHERE source = 'code' AND removed_at IS NULL
+  AND EXISTS (SELECT FROM replicas r WHERE r.service = s.service)
+  AND NOT EXISTS (SELECT FROM replicas r WHERE r.service = s.service AND s.name = ANY (r.schedules))
+RETURNING name`
+
+func (r *replica) retire(ctx context.Context, db periodic.DB) error {
+	rows, err := db.Query(ctx, retireSQL)
+	if err != nil {
+		return fmt.Errorf("retire schedules: %w", err)
+	}
+	retired, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		return fmt.Errorf("retire schedules: %w", err)
+	}
+	for _, name := range retired {
+		r.Log.Warn("no replica has this schedule any more: it is removed", "name", name)
+	}
+	return nil
+}

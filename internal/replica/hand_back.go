@@ -1,0 +1,58 @@
+package replica
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/ranura/ranura/internal/periodic"
+)
+
+const goneSQL = `
+DELETE FROM replicas WHERE last_seen_at < clock_timestamp() - $1::interval RETURNING id`
+
+// endSQL ends what a gone replica still holds on the server: a frozen process
+// keeps its transaction, and with it its claim, as long as nobody does.
+const endSQL = `
+SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
+WHERE datname = current_database() AND application_name = ANY ($1)`
+
+// handBackSQL returns the slots that were running on gone replicas. The attempt
+// counts: it may have been the slot that killed the replica.
+const handBackSQL = `
+UPDATE river_job SET state = 'available', scheduled_at = clock_timestamp()
+WHERE state = 'running' AND queue = $1 AND attempted_by[array_upper(attempted_by, 1)] = ANY ($2)`
+
+// handBack returns the slots of replicas that are gone to the queue. If one of
+// them was only slow, its claim decides: whichever attempt commits first has
+// the slot, and the other one finds it done.
+func (r *replica) handBack(ctx context.Context) error {
+	err := pgx.BeginFunc(ctx, r.control, func(tx pgx.Tx) error {
+		rows, err := tx.Query(ctx, goneSQL, goneAfter)
+		if err != nil {
+			return err
+		}
+		gone, err := pgx.CollectRows(rows, pgx.RowTo[string])
+		if err != nil || len(gone) == 0 { // another replica was first
+			return err
+		}
+		sessions := make([]string, 0, len(gone))
+		for _, id := range gone {
+			sessions = append(sessions, "ranura/"+id+" worker")
+		}
+		if _, err := tx.Exec(ctx, endSQL, sessions); err != nil {
+			return err
+		}
+		tag, err := tx.Exec(ctx, handBackSQL, periodic.Queue, gone)
+		if err != nil {
+			return err
+		}
+		r.Log.Warn("replicas are gone: their slots are handed back", "replicas", gone, "slots", tag.RowsAffected())
+		return r.retire(ctx, tx)
+	})
+	if err != nil {
+		return fmt.Errorf("hand back: %w", err)
+	}
+	return nil
+}
