@@ -136,3 +136,28 @@ func TestDatabaseURL(t *testing.T) {
 		}
 	}
 }
+
+// TestPauseByHand: recorded with who and when; a run by hand is allowed.
+func TestPauseByHand(t *testing.T) {
+	t.Parallel()
+	db := postgrestest.New(t)
+	createBeats(t, db)
+	_, stderr, status := run(t, db, "schedules", "pause", "beat")
+	require.Equal(t, 1, status)
+	require.Equal(t, "app: pause schedule \"beat\": not registered: start a replica that has it\n", stderr)
+
+	serve(t, db, "once").terminate(t)
+	stdout, stderr, status := run(t, db, "schedules", "pause", "beat", "--reason", "the mail is down")
+	require.Zero(t, status, stderr)
+	require.Regexp(t, `^beat: paused since \S+Z\n$`, stdout)
+	stdout, _, status = run(t, db, "schedules", "--json")
+	require.Zero(t, status)
+	require.Regexp(t, `"name": "beat",[^}]*"state": "paused",\s+"paused_by": "\S+@\S+",\s+"paused_reason": "the mail is down"`, stdout)
+
+	_, stderr, status = run(t, db, "run", "beat")
+	require.Zero(t, status, stderr)
+	stdout, stderr, status = run(t, db, "schedules", "resume", "beat")
+	require.Zero(t, status, stderr)
+	require.Regexp(t, `^beat: active, next slot \S+Z\n$`, stdout)
+	require.NotZero(t, count(t, db, `SELECT coalesce(sum(slots), 0) FROM slot_skips WHERE outcome = 'skipped_paused'`))
+}

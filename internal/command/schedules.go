@@ -20,7 +20,9 @@ type scheduleState struct {
 	Next       time.Time  `json:"next"`
 	Last       *time.Time `json:"last"`        // the latest slot that ran
 	KnownSince *time.Time `json:"known_since"` // nil before any replica registered it
-	State      string     `json:"state"`
+	State      string     `json:"state"`       // active, paused, removed, superseded or not registered
+	PausedBy   *string    `json:"paused_by"`
+	Reason     *string    `json:"paused_reason"`
 }
 
 func (a *app) schedules() *cobra.Command {
@@ -45,6 +47,7 @@ func (a *app) schedules() *cobra.Command {
 		},
 	}
 	command.Flags().BoolVar(&a.json, "json", false, "print JSON")
+	command.AddCommand(a.pause(), a.resume())
 	return command
 }
 
@@ -54,7 +57,7 @@ func scheduleStates(ctx context.Context, db *pgxpool.Pool, registry *workers.Reg
 	if err != nil {
 		return nil, err
 	}
-	known, err := periodic.Known(ctx, db)
+	known, err := periodic.AllKnown(ctx, db)
 	if err != nil {
 		return nil, err
 	}
@@ -72,8 +75,8 @@ func scheduleStates(ctx context.Context, db *pgxpool.Pool, registry *workers.Reg
 			Name: schedule.Name, Cron: schedule.Cron, Zone: schedule.Zone,
 			Next: schedule.Next(now), Last: latest[schedule.Name].Slot, State: "not registered",
 		}
-		if since, ok := known[schedule.Name]; ok {
-			state.KnownSince, state.State = &since, "active"
+		if k, ok := known[schedule.Name]; ok {
+			state.KnownSince, state.State, state.PausedBy, state.Reason = &k.Since, k.State(schedule), k.PausedBy, k.PausedReason
 		}
 		states = append(states, state)
 	}

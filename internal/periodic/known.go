@@ -8,24 +8,48 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-const knownSQL = `SELECT name, known_since FROM worker_schedules`
+// A Known is what the database knows of a schedule.
+type Known struct {
+	Name         string
+	Since        time.Time // from when on it owes its slots
+	Cron         string    // the stored definition, that of the newest replica
+	Zone         string
+	RemovedAt    *time.Time
+	PausedAt     *time.Time
+	PausedBy     *string
+	PausedReason *string
+}
 
-// Known returns, for each registered schedule, the instant from which it owes
-// its slots.
-func Known(ctx context.Context, db DB) (map[string]time.Time, error) {
+// State is one word for people, seen from a replica with the given definition.
+func (k Known) State(mine Schedule) string {
+	switch {
+	case k.RemovedAt != nil:
+		return "removed"
+	case k.PausedAt != nil:
+		return "paused"
+	case k.Cron != mine.Cron || k.Zone != mine.Zone:
+		return "superseded"
+	default:
+		return "active"
+	}
+}
+
+const knownSQL = `
+SELECT name, known_since, cron, zone, removed_at, paused_at, paused_by, paused_reason FROM worker_schedules`
+
+// AllKnown returns the registered schedules, by name.
+func AllKnown(ctx context.Context, db DB) (map[string]Known, error) {
 	rows, err := db.Query(ctx, knownSQL)
 	if err != nil {
 		return nil, fmt.Errorf("read known schedules: %w", err)
 	}
-	known := make(map[string]time.Time)
-	var name string
-	var since time.Time
-	_, err = pgx.ForEachRow(rows, []any{&name, &since}, func() error {
-		known[name] = since
-		return nil
-	})
+	all, err := pgx.CollectRows(rows, pgx.RowToStructByPos[Known])
 	if err != nil {
 		return nil, fmt.Errorf("read known schedules: %w", err)
+	}
+	known := make(map[string]Known, len(all))
+	for _, k := range all {
+		known[k.Name] = k
 	}
 	return known, nil
 }

@@ -41,8 +41,12 @@ func entriesOf(schedules []periodic.Schedule) (entries []periodic.Entry) {
 
 func known(t *testing.T, db *pgxpool.Pool) map[string]time.Time {
 	t.Helper()
-	known, err := periodic.Known(t.Context(), db)
+	all, err := periodic.AllKnown(t.Context(), db)
 	require.NoError(t, err)
+	known := make(map[string]time.Time, len(all))
+	for name, k := range all {
+		known[name] = k.Since
+	}
 	return known
 }
 

@@ -123,9 +123,14 @@ func (r *Registry) Schedules() []periodic.Schedule {
 func (r *Registry) Entries() []periodic.Entry {
 	entries := make([]periodic.Entry, 0, len(r.scheduled))
 	for _, scheduled := range r.scheduled {
-		entries = append(entries, periodic.Entry{Schedule: scheduled.Schedule, Args: scheduled.args})
+		entries = append(entries, scheduled.Carrier())
 	}
 	return entries
+}
+
+// Carrier returns what carries the schedule's slots to River.
+func (s Scheduled) Carrier() periodic.Entry {
+	return periodic.Entry{Schedule: s.Schedule, Args: s.args}
 }
 
 // RiverWorkers returns River's workers, one for each schedule; they run their
