@@ -156,8 +156,11 @@ func TestPauseByHand(t *testing.T) {
 
 	_, stderr, status = run(t, db, "run", "beat")
 	require.Zero(t, status, stderr)
+	eventually(t, "two slots are due", func() bool {
+		return count(t, db, `SELECT extract(epoch FROM clock_timestamp() - paused_at)::int FROM worker_schedules WHERE name = 'beat'`) >= 3
+	})
 	stdout, stderr, status = run(t, db, "schedules", "resume", "beat")
 	require.Zero(t, status, stderr)
 	require.Regexp(t, `^beat: active, next slot \S+Z\n$`, stdout)
-	require.NotZero(t, count(t, db, `SELECT coalesce(sum(slots), 0) FROM slot_skips WHERE outcome = 'skipped_paused'`))
+	require.NotZero(t, count(t, db, `SELECT coalesce(sum(slots), 0) FROM slot_skips WHERE name = 'beat' AND outcome = 'skipped_paused'`))
 }
