@@ -12,7 +12,6 @@ package claim
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -24,13 +23,20 @@ type Key struct{ Name, Key string }
 // String is the form used in errors, logs and spans: "name@key".
 func (k Key) String() string { return k.Name + "@" + k.Key }
 
-// Meta is the story told by a claim's row. It decides nothing.
+// Meta is the story told by a claim's row. Only Source and Patience decide
+// anything: what an operator asks for (Manual, Backfill) also runs a slot whose
+// claim records a skip.
 type Meta struct {
 	SlotAt  time.Time // the slot's instant; zero is stored as NULL
 	Source  Source
 	JobID   int64 // River's job; zero is stored as NULL
 	Attempt int   // River's attempt; zero is stored as NULL
 	Replica string
+
+	// Patience is how long to wait, in whole milliseconds, while another
+	// transaction holds the claim; then it is ErrHeld. Zero waits as long as
+	// the session's lock_timeout says.
+	Patience time.Duration
 }
 
 // A Source says what asked for a run.
@@ -46,89 +52,45 @@ const (
 	SQL      Source = "sql"      // a plain INSERT
 )
 
-// An Outcome says whether this call did the work.
+// An Outcome says what became of a slot in this call.
 type Outcome string
 
-// The outcomes of Run.
+// The outcomes of Run. Those that skip are decided by the work, see [Skip].
 const (
-	Ran       Outcome = "ran"       // this call's effects committed
-	Duplicate Outcome = "duplicate" // somebody else's had: nothing was done
+	Ran            Outcome = "ran"             // this call's effects committed
+	Duplicate      Outcome = "duplicate"       // somebody else's claim had: nothing was done
+	SkippedLate    Outcome = "skipped_late"    // too long after its slot
+	SkippedPaused  Outcome = "skipped_paused"  // its schedule is paused
+	SkippedOverlap Outcome = "skipped_overlap" // another slot of its schedule was at work
 )
 
 // A Step is one part of the work. It writes through tx and never ends it: tx
 // refuses Commit and Rollback with ErrTxOwned, and so it refuses the SQL
 // statements of those names. Savepoints (tx.Begin) are the step's own.
+//
+// A step must end when ctx does. One that goes on is cut off from the database
+// a second later.
 type Step func(ctx context.Context, tx pgx.Tx) error
 
-// Beginner begins transactions: a pool or a connection.
-type Beginner interface {
-	BeginTx(ctx context.Context, options pgx.TxOptions) (pgx.Tx, error)
-}
+// Skip is what work returns, instead of writing anything, when the slot is
+// decided against: the claim commits with that outcome and no effects, and the
+// finishing steps are taken. It is an error only by its type.
+func Skip(outcome Outcome) error { return &skipError{outcome} }
 
-// rollbackTimeout bounds the courtesy of a rollback. The server ends the
-// transaction in any case when the connection goes.
-const rollbackTimeout = 5 * time.Second
+type skipError struct{ outcome Outcome }
 
-// Run claims key and, if the claim is ours, does the work, records how many
-// rows it wrote, takes the finishing steps and commits, all in one READ
-// COMMITTED transaction with synchronous_commit on. Rows that finishing steps
-// write are not effects.
-//
-// While another transaction holds the same claim, Run waits for its end:
-// committed means Duplicate, rolled back means that the claim is ours. Any
-// number of calls for one key may run at once.
-//
-// On an error or a panic nothing remains, the claim included, with one
-// exception that no client can rule out: when the answer to COMMIT is lost,
-// the work may have committed. Run again: the claim tells.
-func Run(ctx context.Context, db Beginner, key Key, meta Meta, work Step, finish ...Step) (outcome Outcome, err error) {
-	defer func() {
-		if err != nil {
-			err = fmt.Errorf("claim %s: %w", key, err)
-		}
-	}()
-
-	tx, err := db.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.ReadCommitted})
-	if err != nil {
-		return "", fmt.Errorf("begin: %w", err)
-	}
-	defer rollback(ctx, tx) // also on a panic and on runtime.Goexit
-
-	xid, mine, err := take(ctx, tx, key, meta)
-	if err != nil {
-		return "", err
-	}
-	if !mine {
-		return Duplicate, nil
-	}
-
-	guarded := &guard{Tx: tx}
-	if err := work(ctx, guarded); err != nil {
-		return "", err
-	}
-	if err := recordEffects(ctx, tx, key, xid, guarded.written); err != nil {
-		return "", err
-	}
-	for _, step := range finish {
-		if err := step(ctx, guarded); err != nil {
-			return "", err
-		}
-	}
-	if err := tx.Commit(ctx); err != nil {
-		return "", fmt.Errorf("commit: %w", err)
-	}
-	return Ran, nil
-}
-
-// rollback ends a transaction that did not commit. It outlives ctx: with a
-// cancelled one pgx would throw the connection away.
-func rollback(ctx context.Context, tx pgx.Tx) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), rollbackTimeout)
-	defer cancel()
-	_ = tx.Rollback(ctx) // after Commit: ErrTxClosed, as it should be
-}
+func (e *skipError) Error() string { return string(e.outcome) }
 
 // ErrTxOwned means that a step tried to end the transaction. Whoever begins a
 // transaction ends it: a step that commits would make its effects permanent
 // without the completion that belongs to them.
 var ErrTxOwned = errors.New("the transaction belongs to its claim: a step cannot end it")
+
+// Written returns how many rows a step has written so far through the tx that
+// it was handed.
+func Written(tx pgx.Tx) int64 {
+	if guarded, ok := tx.(*guard); ok {
+		return guarded.written
+	}
+	return 0
+}

@@ -29,12 +29,12 @@ type Querier interface {
 	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
 }
 
-// recordSQL selects a Record; what follows it says which.
-const recordSQL = `
+// columnsSQL selects a Record; what follows it says which.
+const columnsSQL = `
 SELECT run.name, run.key, run.slot_at, run.ran_at, extract(epoch FROM run.ran_at - run.slot_at)::float8,
        run.outcome, run.source, run.job_id, run.attempt, run.effects, run.replica`
 
-const findSQL = recordSQL + `
+const findSQL = columnsSQL + `
 FROM worker_runs run WHERE name = $1 AND key = $2`
 
 // Find returns the record of a committed claim, or nil if there is none.
@@ -49,7 +49,7 @@ func Find(ctx context.Context, db Querier, key Key) (*Record, error) {
 	return &records[0], nil
 }
 
-const historySQL = recordSQL + `
+const historySQL = columnsSQL + `
 FROM worker_runs run
 WHERE ($1 = '' OR name = $1) AND ran_at >= $2
 ORDER BY ran_at DESC, name, key
@@ -65,7 +65,7 @@ func History(ctx context.Context, db Querier, name string, since time.Time, limi
 	return records, nil
 }
 
-const latestSQL = recordSQL + `
+const latestSQL = columnsSQL + `
 FROM unnest($1::text[]) AS wanted (name)
 CROSS JOIN LATERAL (
     SELECT * FROM worker_runs

@@ -2,22 +2,35 @@ package claim
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
+	"github.com/jackc/pgerrcode"
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 )
 
 // takeSQL never says DO UPDATE: an upsert reports a row to everybody, and
 // everybody would do the work. synchronous_commit is set by the claim itself,
 // so that no session setting can make an acknowledged claim one that a crash
-// forgets (measured with it off: five of five lost).
+// forgets (measured with it off: five of five lost). lock_timeout is set for
+// the claim alone: the work gets the session's own again.
 const takeSQL = `
-WITH durable AS (SELECT set_config('synchronous_commit', 'on', true))
+WITH settings AS MATERIALIZED (
+    SELECT current_setting('lock_timeout') AS lock_timeout,
+           set_config('lock_timeout', coalesce($8, current_setting('lock_timeout')), true),
+           set_config('synchronous_commit', 'on', true)
+)
 INSERT INTO worker_runs (name, key, slot_at, source, job_id, attempt, replica)
-SELECT $1, $2, $3, $4, $5, $6, $7 FROM durable
+SELECT $1, $2, $3, $4, $5, $6, $7 FROM settings
 ON CONFLICT (name, key) DO NOTHING
-RETURNING pg_current_xact_id()::text`
+RETURNING pg_current_xact_id()::text, set_config('lock_timeout', (SELECT lock_timeout FROM settings), true)`
+
+// ErrHeld means that another transaction still holds the claim. Whose it is
+// will show when that transaction ends: try again then.
+var ErrHeld = errors.New("another transaction holds the claim")
 
 // Take claims key in the caller's transaction and reports whether the claim is
 // the caller's. It must come before the effects and outside any savepoint: a
@@ -32,22 +45,45 @@ func Take(ctx context.Context, tx pgx.Tx, key Key, meta Meta) (bool, error) {
 	return mine, err
 }
 
-// take also returns the transaction's id, by which recordEffects knows that
+// take also returns the transaction's id, by which record knows that
 // the transaction is still the same one.
 func take(ctx context.Context, tx pgx.Tx, key Key, meta Meta) (xid string, mine bool, err error) {
 	rows, err := tx.Query(ctx, takeSQL, key.Name, key.Key, orNull(meta.SlotAt), meta.Source,
-		orNull(meta.JobID), orNull(meta.Attempt), orNull(meta.Replica))
+		orNull(meta.JobID), orNull(meta.Attempt), orNull(meta.Replica), orNull(milliseconds(meta.Patience)))
 	if err != nil {
 		return "", false, fmt.Errorf("take: %w", err)
 	}
-	xids, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	_, err = pgx.ForEachRow(rows, []any{&xid, nil}, func() error {
+		mine = true
+		return nil
+	})
+	if refused, ok := errors.AsType[*pgconn.PgError](err); ok && refused.Code == pgerrcode.LockNotAvailable {
+		err = fmt.Errorf("%w: %w", ErrHeld, err)
+	}
 	if err != nil {
 		return "", false, fmt.Errorf("take: %w", err)
 	}
-	if len(xids) == 0 {
-		return "", false, nil
+	return xid, mine, nil
+}
+
+// milliseconds is a duration as Postgres reads it; none is empty.
+func milliseconds(d time.Duration) string {
+	if d == 0 {
+		return ""
 	}
-	return xids[0], true, nil
+	return strconv.FormatInt(d.Milliseconds(), 10)
+}
+
+const reopenSQL = `DELETE FROM worker_runs WHERE name = $1 AND key = $2 AND outcome <> 'ran'`
+
+// reopen frees the key of a slot that was skipped, for a run in the same
+// transaction. If that run fails, the skip is still recorded; if two are at it,
+// one waits here for the other and then finds the slot taken.
+func reopen(ctx context.Context, tx pgx.Tx, key Key) error {
+	if _, err := tx.Exec(ctx, reopenSQL, key.Name, key.Key); err != nil {
+		return fmt.Errorf("reopen a skipped slot: %w", err)
+	}
+	return nil
 }
 
 // orNull stores a zero value as NULL: unknown is not zero.
@@ -59,20 +95,20 @@ func orNull[T time.Time | int64 | int | string](value T) *T {
 	return &value
 }
 
-const recordEffectsSQL = `
-UPDATE worker_runs SET effects = $4
+const recordSQL = `
+UPDATE worker_runs SET outcome = $4, effects = $5
 WHERE name = $1 AND key = $2 AND pg_current_xact_id() = $3::text::xid8`
 
-// recordEffects finds no row when the work ended our transaction behind the
-// guard's back (on the bare connection) and began another: then what follows
-// would commit without its claim.
-func recordEffects(ctx context.Context, tx pgx.Tx, key Key, xid string, effects int64) error {
-	tag, err := tx.Exec(ctx, recordEffectsSQL, key.Name, key.Key, xid, effects)
+// record finds no row when the work ended our transaction behind the guard's
+// back (on the bare connection) and began another: then what follows would
+// commit without its claim.
+func record(ctx context.Context, tx pgx.Tx, key Key, xid string, outcome Outcome, effects int64) error {
+	tag, err := tx.Exec(ctx, recordSQL, key.Name, key.Key, xid, outcome, effects)
 	if err != nil {
-		return fmt.Errorf("record effects: %w", err)
+		return fmt.Errorf("record outcome: %w", err)
 	}
 	if tag.RowsAffected() != 1 {
-		return fmt.Errorf("record effects: %w", ErrTxOwned)
+		return fmt.Errorf("record outcome: %w", ErrTxOwned)
 	}
 	return nil
 }

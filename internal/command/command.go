@@ -64,7 +64,7 @@ Exit status: 0 done (or already done), 1 failed, 2 wrong usage or configuration.
 		SilenceUsage:      true,
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
 	}
-	root.AddCommand(a.dev(), a.migrate(), a.next(), a.run(), a.runs(), a.schedules(), a.serve())
+	root.AddCommand(a.backfill(), a.dev(), a.migrate(), a.next(), a.run(), a.runs(), a.schedules(), a.serve())
 	return root
 }
 

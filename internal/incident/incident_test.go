@@ -97,7 +97,7 @@ func TestAttempt3TheClaim(t *testing.T) {
 	closeStaggered := func(t *testing.T, s *oldService) {
 		t.Helper()
 		for replica, want := range []claim.Outcome{claim.Ran, claim.Duplicate, claim.Duplicate} {
-			outcome, err := s.claimed(t.Context(), replica, staggered[replica], s.closeWeek)
+			outcome, err := s.claimed(t.Context(), staggered[replica], s.closeWeek)
 			require.NoError(t, err)
 			require.Equal(t, want, outcome)
 		}
@@ -122,9 +122,9 @@ func TestAttempt3TheClaim(t *testing.T) {
 		t.Parallel()
 		s := newOldService(t)
 		var group errgroup.Group
-		for replica := range s.replicas {
+		for range s.replicas {
 			group.Go(func() error {
-				_, err := s.claimed(t.Context(), replica, friday, s.closeWeek)
+				_, err := s.claimed(t.Context(), friday, s.closeWeek)
 				return err
 			})
 		}
@@ -136,15 +136,15 @@ func TestAttempt3TheClaim(t *testing.T) {
 		t.Parallel()
 		s := newOldService(t)
 		broken := errors.New("moderator bot not found")
-		_, err := s.claimed(t.Context(), 0, friday, func(ctx context.Context, tx pgx.Tx, now time.Time) error {
+		_, err := s.claimed(t.Context(), friday, func(ctx context.Context, tx pgx.Tx, now time.Time) error {
 			return errors.Join(s.closeWeek(ctx, tx, now), broken)
 		})
 		require.ErrorIs(t, err, broken)
 		require.Empty(t, s.wallets(t))
 		require.Empty(t, texts(t, s.db, `SELECT key FROM worker_runs`))
 
-		for replica, want := range []claim.Outcome{claim.Ran, claim.Duplicate} {
-			outcome, err := s.claimed(t.Context(), replica, friday, s.closeWeek)
+		for _, want := range []claim.Outcome{claim.Ran, claim.Duplicate} {
+			outcome, err := s.claimed(t.Context(), friday, s.closeWeek)
 			require.NoError(t, err)
 			require.Equal(t, want, outcome)
 		}

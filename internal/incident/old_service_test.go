@@ -125,10 +125,10 @@ func (s *oldService) postThread(ctx context.Context, tx pgx.Tx, title string) er
 
 // claimed is attempt 3: the same task behind the claim. The key is the week of
 // "now".
-func (s *oldService) claimed(ctx context.Context, replica int, now time.Time, do task) (claim.Outcome, error) {
+func (s *oldService) claimed(ctx context.Context, now time.Time, do task) (claim.Outcome, error) {
 	year, week := now.In(mexicoCity).ISOWeek()
 	key := claim.Key{Name: "leaderboard_close", Key: fmt.Sprintf("%04d-W%02d", year, week)}
-	return claim.Run(ctx, s.replicas[replica], key, claim.Meta{Source: claim.External}, func(ctx context.Context, tx pgx.Tx) error {
+	return claim.Run(ctx, s.db, key, claim.Meta{Source: claim.External}, func(ctx context.Context, tx pgx.Tx) error {
 		return do(ctx, tx, now)
 	})
 }

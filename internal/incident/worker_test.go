@@ -89,12 +89,12 @@ func TestWednesday(t *testing.T) {
 	t.Run("TheOldCommandEatsFridaysSlot", func(t *testing.T) {
 		t.Parallel()
 		s := newOldService(t)
-		outcome, err := s.claimed(t.Context(), 0, wednesday, s.closeWeek)
+		outcome, err := s.claimed(t.Context(), wednesday, s.closeWeek)
 		require.NoError(t, err)
 		require.Equal(t, claim.Ran, outcome)
 		require.Equal(t, []string{"2026-W22"}, texts(t, s.db, `SELECT key FROM worker_runs`))
 
-		outcome, err = s.claimed(t.Context(), 0, friday, s.closeWeek)
+		outcome, err = s.claimed(t.Context(), friday, s.closeWeek)
 		require.NoError(t, err)
 		require.Equal(t, claim.Duplicate, outcome)
 	})

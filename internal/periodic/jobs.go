@@ -3,16 +3,17 @@ package periodic
 import (
 	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/rivertype"
+
+	"github.com/ranura/ranura/internal/claim"
 )
 
 // Queue carries slots and nothing else, so that a backlog of other jobs never
 // delays a slot.
 const Queue = "slots"
 
-// maxAttempts is far more than a slot should need. An attempt is also used up
-// by a deploy, a rescue, or a fetch whose answer was lost, and a slot that has
-// none left is a slot that needs a person.
-const maxAttempts = 25
+// maxAttempts is out of the way: how long a slot is tried is up to GiveUpAfter.
+// At one attempt in ten minutes it is two months.
+const maxAttempts = 10_000
 
 // InsertOpts are the options of every slot's job: unique by the arguments
 // marked so, the slot's key, in every state.
@@ -27,4 +28,12 @@ func InsertOpts() *river.InsertOpts {
 		Queue:       Queue,
 		UniqueOpts:  river.UniqueOpts{ByArgs: true, ByState: rivertype.JobStates()},
 	}
+}
+
+// optionsFrom are InsertOpts for a job that no timer inserted. The source is no
+// part of the unique key: whoever is first has the slot's place in the queue.
+func optionsFrom(source claim.Source) *river.InsertOpts {
+	options := InsertOpts()
+	options.Metadata = []byte(`{"source":"` + source + `"}`)
+	return options
 }

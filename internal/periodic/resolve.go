@@ -74,8 +74,7 @@ func (c *CatchUp) enqueue(ctx context.Context, tx pgx.Tx, entry Entry, slots []t
 	}
 	keys := make([]string, 0, len(slots))
 	jobs := make([]river.InsertManyParams, 0, len(slots))
-	options := InsertOpts()
-	options.Metadata = []byte(`{"source":"` + claim.CatchUp + `"}`)
+	options := optionsFrom(claim.CatchUp)
 	for _, at := range slots {
 		slot := entry.Schedule.At(at)
 		keys = append(keys, slot.Key)

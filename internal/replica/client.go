@@ -12,6 +12,7 @@ import (
 	"github.com/riverqueue/rivercontrib/otelriver"
 
 	"github.com/ranura/ranura/internal/periodic"
+	"github.com/ranura/ranura/internal/workers"
 )
 
 const (
@@ -60,6 +61,7 @@ func newClient(r *replica) (*river.Client[pgx.Tx], error) {
 		Queues:               map[string]river.QueueConfig{periodic.Queue: {MaxWorkers: maxWorkers}},
 		ReindexerIndexNames:  []string{},
 		RescueStuckJobsAfter: rescueAfter,
+		RetryPolicy:          workers.RetryPolicy{Now: time.Now},
 		SoftStopTimeout:      softStop,
 		Workers:              registered,
 	})

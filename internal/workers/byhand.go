@@ -33,17 +33,12 @@ type Result struct {
 // ErrBadSlot means that the request names no slot that may run.
 var ErrBadSlot = errors.New("no such slot")
 
-// HandDB is what a run by hand needs of the database.
-type HandDB interface {
-	periodic.DB
-	claim.Beginner
-}
-
 // RunByHand runs one slot at once, through the claim transaction of the timers.
 // A slot that already ran is a result, not an error. A forced run is recorded
 // under a new key; the slot that the worker sees stays the same, so the ledger
-// refuses what has been paid.
-func (r *Runner) RunByHand(ctx context.Context, db HandDB, scheduled Scheduled, request Request) (Result, error) {
+// refuses what has been paid. A person may run what is late or paused; where
+// slots may not overlap, it waits for the one at work.
+func (r *Runner) RunByHand(ctx context.Context, db periodic.DB, scheduled Scheduled, request Request) (Result, error) {
 	now, err := periodic.Now(ctx, db)
 	if err != nil {
 		return Result{}, err
@@ -57,6 +52,9 @@ func (r *Runner) RunByHand(ctx context.Context, db HandDB, scheduled Scheduled, 
 	if err != nil {
 		return result, err
 	}
+	if result.Run != nil && result.Run.Outcome != string(claim.Ran) {
+		result.Run = nil // a skipped slot has not run
+	}
 	if request.Force && result.Run != nil { // a slot that has not run yet takes its own key, or a timer would run it again
 		result.ClaimKey = fmt.Sprintf("%s forced %s", slot.Key, now.UTC().Format("2006-01-02T15:04:05.000000Z"))
 		result.Run = nil
@@ -64,7 +62,12 @@ func (r *Runner) RunByHand(ctx context.Context, db HandDB, scheduled Scheduled, 
 	if request.DryRun {
 		return result, nil
 	}
-	result.Outcome, err = r.run(ctx, scheduled.worker, slot, result.ClaimKey, claim.Meta{Source: request.Source})
+	a := &attempt{
+		worker: scheduled.worker, slot: slot, key: result.ClaimKey,
+		meta: claim.Meta{Source: request.Source}, rules: rules{Policy: scheduled.Policy},
+	}
+	a.admit = a.waitTurn
+	result.Outcome, err = r.run(ctx, a)
 	if err != nil {
 		return result, err
 	}

@@ -2,6 +2,7 @@ package workers_test
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"testing"
 	"time"
@@ -26,45 +27,66 @@ type replica struct {
 
 	attempts chan error          // what each attempt returned to River
 	events   <-chan *river.Event // each job as River left it after an attempt
+	log      lines               // our own log, from a warning on
 }
+
+// lines are those that a log wrote.
+type lines chan string
+
+func (l lines) Write(line []byte) (int, error) { l <- string(line); return len(line), nil }
 
 // start runs the workers of entries on db until the test ends. Failed jobs are
 // retried when the test says so, not before.
 func start(t *testing.T, db *pgxpool.Pool, entries ...workers.Entry) replica {
 	t.Helper()
-	registered, err := newRegistry(t, entries...).RiverWorkers(newRunner(db))
+	return startWith(t, db, river.Config{RetryPolicy: inAnHour{}}, entries...)
+}
+
+// startWith is start with a retry policy or a job timeout of the test's own.
+func startWith(t *testing.T, db *pgxpool.Pool, config river.Config, entries ...workers.Entry) replica {
+	t.Helper()
+	r := replica{attempts: make(chan error, 1000), log: make(lines, 1000)}
+	runner := newRunner(db)
+	runner.Log = slog.New(slog.NewTextHandler(r.log, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	registered, err := newRegistry(t, entries...).RiverWorkers(runner)
 	require.NoError(t, err)
-	attempts := make(chan error, 100)
-	client, err := river.NewClient(riverpgxv5.New(db), &river.Config{
-		FetchCooldown:     5 * time.Millisecond,
-		FetchPollInterval: 20 * time.Millisecond,
-		Logger:            slog.New(slog.DiscardHandler),
-		Middleware: []rivertype.Middleware{river.WorkerMiddlewareFunc(
-			func(ctx context.Context, _ *rivertype.JobRow, work func(context.Context) error) error {
-				err := work(ctx)
-				attempts <- err
-				return err
-			})},
-		Queues:              map[string]river.QueueConfig{periodic.Queue: {MaxWorkers: 4}},
-		ReindexerIndexNames: []string{},
-		RetryPolicy:         inAnHour{},
-		TestOnly:            true,
-		Workers:             registered,
-	})
+	config.FetchCooldown = 5 * time.Millisecond
+	config.FetchPollInterval = 20 * time.Millisecond
+	config.Logger = slog.New(slog.NewTextHandler(r.log, &slog.HandlerOptions{Level: slog.LevelError}))
+	config.Middleware = []rivertype.Middleware{river.WorkerMiddlewareFunc(
+		func(ctx context.Context, _ *rivertype.JobRow, work func(context.Context) error) error {
+			err := work(ctx)
+			r.attempts <- err
+			return err
+		})}
+	config.Queues = map[string]river.QueueConfig{periodic.Queue: {MaxWorkers: 4}}
+	config.ReindexerIndexNames = []string{}
+	config.TestOnly = true
+	config.Workers = registered
+	r.Client, err = river.NewClient(riverpgxv5.New(db), &config)
 	require.NoError(t, err)
-	events, unsubscribe := client.Subscribe(river.EventKindJobCancelled, river.EventKindJobCompleted, river.EventKindJobFailed)
+	var unsubscribe func()
+	r.events, unsubscribe = r.Subscribe(river.EventKindJobCancelled, river.EventKindJobCompleted, river.EventKindJobFailed)
 	ctx := context.WithoutCancel(t.Context())
-	require.NoError(t, client.Start(ctx))
+	require.NoError(t, r.Start(ctx))
 	t.Cleanup(func() {
 		unsubscribe()
-		require.NoError(t, client.StopAndCancel(ctx))
+		require.NoError(t, r.StopAndCancel(ctx))
 	})
-	return replica{client, attempts, events}
+	return r
 }
 
 type inAnHour struct{}
 
 func (inAnHour) NextRetry(job *rivertype.JobRow) time.Time { return job.AttemptedAt.Add(time.Hour) }
+
+// logged returns what has been logged so far.
+func (r replica) logged() (lines []string) {
+	for len(r.log) > 0 {
+		lines = append(lines, <-r.log)
+	}
+	return lines
+}
 
 // insert enqueues the probe's slot at an instant.
 func (r replica) insert(t *testing.T, at time.Time) *rivertype.JobInsertResult {
@@ -83,6 +105,13 @@ func (r replica) retry(t *testing.T, id int64) {
 
 // attempt waits for the next attempt and returns its error.
 func (r replica) attempt(t *testing.T) error { t.Helper(); return await(t, r.attempts) }
+
+// requireSnooze checks that an attempt came too soon, and failed nothing.
+func requireSnooze(t *testing.T, err error) {
+	t.Helper()
+	_, snoozed := errors.AsType[*rivertype.JobSnoozeError](err)
+	require.True(t, snoozed, err)
+}
 
 // settled waits until River has booked the next attempt, and returns the job.
 func (r replica) settled(t *testing.T) *rivertype.JobRow { t.Helper(); return await(t, r.events).Job }

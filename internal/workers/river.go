@@ -3,7 +3,9 @@ package workers
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -38,34 +40,95 @@ type riverWorker[W Worker] struct {
 	runner   *Runner
 }
 
-// Work returns nil for a slot that somebody else has run, and River completes
-// the job as a no-op: the claim decided, there is nothing left to do.
+// Work returns nil for a slot that somebody else has run, or that the rules
+// decided against, and the job is completed: there is nothing left to do.
 func (w *riverWorker[W]) Work(ctx context.Context, job *river.Job[Args[W]]) error {
-	slot := w.schedule.At(job.Args.Slot)
-	if job.Args.Slot.IsZero() || job.Args.Key != slot.Key {
-		return river.JobCancel(fmt.Errorf("job %d: key %q and slot %q do not belong together: insert it with both, as app next --json prints them",
-			job.ID, job.Args.Key, job.Args.Slot.Format(time.RFC3339)))
+	a, err := w.attempt(job)
+	if err != nil {
+		return river.JobCancel(err)
 	}
-	if early := slot.At.Sub(*job.AttemptedAt); early > 0 { // AttemptedAt is by the database's clock
+	if early := a.slot.At.Sub(*job.AttemptedAt); early > 0 { // AttemptedAt is by the database's clock
 		return river.JobSnooze(early)
 	}
-	meta := claim.Meta{Source: source(job.JobRow), JobID: job.ID, Attempt: job.Attempt}
-	_, err := w.runner.run(ctx, w.worker, slot, slot.Key, meta, func(ctx context.Context, tx pgx.Tx) error {
-		return complete(ctx, tx, job)
-	})
-	return err
+	_, err = w.runner.run(ctx, a)
+	if errors.Is(err, claim.ErrHeld) {
+		return river.JobSnooze(again)
+	}
+	if gaveUp(ctx, job.JobRow, a.rules.GiveUpAfter, err) {
+		w.runner.Log.ErrorContext(ctx, "gave up", "name", a.slot.Name, "key", a.key, "attempts", job.Attempt, "error", err)
+		job.MaxAttempts = job.Attempt // River shares this row, and discards a job that has no attempts left
+	}
+	return storable(err)
 }
 
-// source tells the timers' jobs from those that somebody else inserted. River
-// marks the former.
+// storable makes an error one that River can keep. It keeps the text as jsonb,
+// which has no NUL: the job would stay running until it is rescued, and fail
+// so again.
+func storable(err error) error {
+	if err == nil || !strings.Contains(err.Error(), "\x00") {
+		return err
+	}
+	return &cleanError{err}
+}
+
+type cleanError struct{ error }
+
+func (e *cleanError) Error() string { return strings.ReplaceAll(e.error.Error(), "\x00", `\x00`) }
+func (e *cleanError) Unwrap() error { return e.error }
+
+// patience is short, because a job that waits holds a worker: a few claims
+// that are held would otherwise keep a whole replica from all other slots.
+// The job comes back for an answer after again, which is not an attempt.
+const (
+	patience = 100 * time.Millisecond
+	again    = time.Second
+)
+
+func (w *riverWorker[W]) attempt(job *river.Job[Args[W]]) (*attempt, error) {
+	slot := periodic.Slot{Name: w.schedule.Name, Key: job.Args.Key, At: job.Args.Slot.UTC()}
+	from := source(job.JobRow)
+	// What our own timers named stands, also under another key format than now.
+	if slot.At.IsZero() || from == claim.External && slot.Key != w.schedule.At(slot.At).Key {
+		return nil, fmt.Errorf("job %d: key %q and slot %q do not belong together: insert it with both, as app next --json prints them",
+			job.ID, slot.Key, slot.At.Format(time.RFC3339))
+	}
+	a := &attempt{
+		worker: w.worker, slot: slot, key: slot.Key, rules: rules{Policy: w.schedule.Policy},
+		meta:   claim.Meta{Source: from, JobID: job.ID, Attempt: job.Attempt, Patience: patience},
+		finish: []claim.Step{func(ctx context.Context, tx pgx.Tx) error { return complete(ctx, tx, job) }},
+	}
+	a.admit = func(ctx context.Context, tx pgx.Tx) error { return a.admitAt(ctx, tx, *job.AttemptedAt) }
+	return a, nil
+}
+
+// source tells the timers' jobs, which River marks, and the jobs of catch-up
+// and backfill, which we mark, from those that somebody else inserted.
 func source(job *rivertype.JobRow) claim.Source {
 	var marks struct {
-		Periodic bool `json:"periodic"`
+		Periodic bool         `json:"periodic"`
+		Source   claim.Source `json:"source"`
 	}
-	if err := json.Unmarshal(job.Metadata, &marks); err != nil || !marks.Periodic {
+	switch err := json.Unmarshal(job.Metadata, &marks); {
+	case err != nil:
+		return claim.External
+	case marks.Source == claim.CatchUp, marks.Source == claim.Backfill:
+		return marks.Source
+	case marks.Periodic:
+		return claim.Schedule
+	default:
 		return claim.External
 	}
-	return claim.Schedule
+}
+
+// gaveUp reports whether a failure is the job's last: it is older than its
+// schedule has patience, or has no attempts left. A stop of the replica and
+// what the worker asks of River (to snooze, to cancel) are no failures.
+func gaveUp(ctx context.Context, job *rivertype.JobRow, after time.Duration, err error) bool {
+	_, cancelled := errors.AsType[*rivertype.JobCancelError](err)
+	if err == nil || cancelled || waits(err) || errors.Is(ctx.Err(), context.Canceled) {
+		return false
+	}
+	return job.AttemptedAt.Sub(job.CreatedAt) > after || job.Attempt >= job.MaxAttempts
 }
 
 // complete finishes the job in the claim transaction. JobCompleteTx reports no

@@ -2,9 +2,13 @@ package workers
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"log/slog"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/riverqueue/river/rivertype"
 
 	"github.com/ranura/ranura/internal/claim"
 	"github.com/ranura/ranura/internal/periodic"
@@ -13,27 +17,69 @@ import (
 // A Runner runs slots on behalf of one replica. Whoever triggers a slot, the
 // timer or a person, it goes through the same claim transaction here.
 type Runner struct {
-	DB      claim.Beginner
+	DB      *pgxpool.Pool
 	Replica string
 	Log     *slog.Logger
 }
 
-// run runs one slot under a claim key, which is the slot's own key unless
-// somebody forces a second run. It writes one log line for each slot.
-func (r *Runner) run(ctx context.Context, worker Worker, slot periodic.Slot, key string, meta claim.Meta, finish ...claim.Step) (claim.Outcome, error) {
-	meta.Replica, meta.SlotAt = r.Replica, slot.At
-	work := func(ctx context.Context, tx pgx.Tx) error { return worker.Run(ctx, tx, slot) }
+// An attempt is one try to run a slot.
+type attempt struct {
+	worker Worker
+	slot   periodic.Slot
+	key    string // the claim's key: the slot's, unless somebody forces a second run
+	meta   claim.Meta
+	rules  rules      // until they are read, those of the code
+	admit  claim.Step // decides, under the claim and before the work, what the rules make of the slot
+	finish []claim.Step
+}
 
-	outcome, err := claim.Run(ctx, r.DB, claim.Key{Name: slot.Name, Key: key}, meta, work, finish...)
+// run makes an attempt and writes its one line to the log.
+func (r *Runner) run(ctx context.Context, a *attempt) (claim.Outcome, error) {
+	a.meta.Replica, a.meta.SlotAt = r.Replica, a.slot.At
+	outcome, err := r.try(ctx, a)
 
-	log := r.Log.With("name", slot.Name, "key", key, "slot", slot.At, "source", meta.Source, "attempt", meta.Attempt)
+	log := r.Log.With("name", a.slot.Name, "key", a.key, "slot", a.slot.At, "source", a.meta.Source, "attempt", a.meta.Attempt)
+	if panicked, ok := errors.AsType[*claim.PanicError](err); ok {
+		log = log.With("stack", panicked.Stack)
+	}
 	switch {
+	case waits(err):
+		log.DebugContext(ctx, "slot waits", "reason", err)
 	case err != nil:
 		log.WarnContext(ctx, "slot failed", "error", err)
 	case outcome == claim.Duplicate:
 		log.DebugContext(ctx, "slot already ran")
-	default:
+	case outcome == claim.Ran:
 		log.InfoContext(ctx, "slot ran")
+	default:
+		log.InfoContext(ctx, "slot skipped", "outcome", outcome)
 	}
 	return outcome, err
+}
+
+func (r *Runner) try(ctx context.Context, a *attempt) (claim.Outcome, error) {
+	if err := a.rules.read(ctx, r.DB, a.slot.Name); err != nil {
+		return "", err
+	}
+	key := claim.Key{Name: a.slot.Name, Key: a.key}
+	return claim.Run(ctx, r.DB, key, a.meta, a.work, a.finish...)
+}
+
+func (a *attempt) work(ctx context.Context, tx pgx.Tx) error {
+	if err := a.admit(ctx, tx); err != nil {
+		return err
+	}
+	if err := a.worker.Run(ctx, tx, a.slot); err != nil {
+		return err
+	}
+	if written := claim.Written(tx); written < a.rules.MinEffects {
+		return fmt.Errorf("wrote %d rows, at least %d are expected", written, a.rules.MinEffects)
+	}
+	return nil
+}
+
+// waits reports whether an attempt did not fail but came too soon.
+func waits(err error) bool {
+	_, snoozed := errors.AsType[*rivertype.JobSnoozeError](err)
+	return snoozed || errors.Is(err, claim.ErrHeld)
 }

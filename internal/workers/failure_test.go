@@ -1,0 +1,161 @@
+package workers_test
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/rivertype"
+	"github.com/stretchr/testify/require"
+
+	"github.com/ranura/ranura/internal/periodic"
+)
+
+type memberError struct{ id string }
+
+func (e *memberError) Error() string { return "no member " + e.id }
+
+// exec is what a probe does after its effect.
+func exec(sql string) func(context.Context, pgx.Tx, periodic.Slot) error {
+	return func(ctx context.Context, tx pgx.Tx, _ periodic.Slot) error {
+		_, err := tx.Exec(ctx, sql)
+		return err
+	}
+}
+
+// raise fails as the server does.
+func raise(code string) func(context.Context, pgx.Tx, periodic.Slot) error {
+	return exec(`DO $$ BEGIN RAISE EXCEPTION USING ERRCODE = '` + code + `'; END $$`)
+}
+
+// TestFailure is one slot that fails, however it can, beside one that does not:
+// it fails its attempt, and neither the process nor the other job.
+func TestFailure(t *testing.T) {
+	t.Parallel()
+	released := make(chan struct{})
+	t.Cleanup(func() { close(released) })
+	for name, c := range map[string]struct {
+		fail func(context.Context, pgx.Tx, periodic.Slot) error
+		want string
+	}{
+		"Error":      {func(context.Context, pgx.Tx, periodic.Slot) error { return errors.New("section not found") }, "section not found"},
+		"Panic":      {func(context.Context, pgx.Tx, periodic.Slot) error { panic("section not found") }, "panic: section not found"},
+		"Goexit":     {func(context.Context, pgx.Tx, periodic.Slot) error { runtime.Goexit(); return nil }, "the step called runtime.Goexit"},
+		"G1TypedNil": {func(context.Context, pgx.Tx, periodic.Slot) error { var e *memberError; return e }, "error of type *workers_test.memberError that panics when it is read"},
+		"NULInText":  {func(context.Context, pgx.Tx, periodic.Slot) error { return errors.New("no member \x00 \xff") }, "no member"},
+		"Commits":    {func(ctx context.Context, tx pgx.Tx, _ periodic.Slot) error { return tx.Commit(ctx) }, "a step cannot end it"},
+		"CommitsSQL": {exec(`COMMIT`), "a step cannot end it"},
+		"G2HonoursItsContext": {func(ctx context.Context, _ pgx.Tx, _ periodic.Slot) error {
+			<-ctx.Done()
+			return ctx.Err()
+		}, "context deadline exceeded"},
+		"G2IgnoresItsContext": {func(context.Context, pgx.Tx, periodic.Slot) error {
+			<-released
+			return nil
+		}, "the step ignores that its context has ended: context deadline exceeded"},
+		"E4SerializationFailure": {raise("40001"), "SQLSTATE 40001"},
+		"E4Deadlock":             {raise("40P01"), "SQLSTATE 40P01"},
+		"LockTimeout":            {raise("55P03"), "SQLSTATE 55P03"},
+		"UniqueIndexOfRiver":     {raise("23505"), "SQLSTATE 23505"},
+		"PlanChanged":            {raise("0A000"), "SQLSTATE 0A000"},
+		"ReadOnly":               {raise("25006"), "SQLSTATE 25006"},
+		"LostConnection":         {exec(`SELECT pg_terminate_backend(pg_backend_pid())`), "SQLSTATE 57P01"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			db := newEffects(t)
+			var broken atomic.Bool
+			broken.Store(true)
+			a := startWith(t, db, river.Config{JobTimeout: time.Second, RetryPolicy: inAnHour{}},
+				onQuarters(probe{func(ctx context.Context, tx pgx.Tx, slot periodic.Slot) error {
+					if slot.At.Equal(friday) && broken.Load() {
+						return c.fail(ctx, tx, slot)
+					}
+					return nil
+				}}))
+			id := a.insert(t, friday).Job.ID
+			require.ErrorContains(t, a.attempt(t), c.want)
+			job := a.settled(t)
+			require.Equal(t, rivertype.JobStateRetryable, job.State)
+			require.Len(t, job.Errors, 1)
+			a.insert(t, friday.Add(15*time.Minute))
+			require.NoError(t, a.attempt(t))
+			require.Equal(t, rivertype.JobStateCompleted, a.settled(t).State)
+			requireTotals(t, db, 1, 1)
+
+			broken.Store(false)
+			a.retry(t, id)
+			require.NoError(t, a.attempt(t))
+			require.Equal(t, rivertype.JobStateCompleted, a.settled(t).State)
+			requireTotals(t, db, 2, 2)
+			logged := a.logged()
+			require.Len(t, logged, 1, "one warning, and no error from anybody")
+			require.Contains(t, logged[0], `level=WARN msg="slot failed" name=probe key=2025-05-31T00:00:00Z`)
+		})
+	}
+}
+
+// A replica that stops does not wait for a slot that ignores it, and hands the
+// slot back as if it had never been tried.
+func TestStopWhileASlotIgnoresItsContext(t *testing.T) {
+	t.Parallel()
+	db := newEffects(t)
+	running, release := make(chan bool), make(chan bool)
+	defer close(release)
+	a := start(t, db, onQuarters(probe{func(context.Context, pgx.Tx, periodic.Slot) error {
+		running <- true
+		<-release
+		return nil
+	}}))
+	a.insert(t, friday)
+	await(t, running)
+	began := time.Now()
+	require.NoError(t, a.StopAndCancel(context.WithoutCancel(t.Context())))
+	require.Less(t, time.Since(began), 5*time.Second)
+	require.Equal(t, []string{"available 0"}, texts(t, db, `SELECT state || ' ' || attempt FROM river_job WHERE errors IS NULL`))
+	requireTotals(t, db, 0, 0)
+}
+
+// G3. Both kinds of a member that is not there.
+func TestG3MemberIsGone(t *testing.T) {
+	t.Parallel()
+
+	t.Run("ForGoodCancelsOneJobWithItsReason", func(t *testing.T) {
+		t.Parallel()
+		db := newEffects(t)
+		a := start(t, db, onQuarters(probe{func(_ context.Context, _ pgx.Tx, slot periodic.Slot) error {
+			if slot.At.Equal(friday) {
+				return river.JobCancel(errors.New("member 42 is gone"))
+			}
+			return nil
+		}}))
+		a.insert(t, friday)
+		job := a.settled(t)
+		require.Equal(t, rivertype.JobStateCancelled, job.State)
+		require.Equal(t, 1, job.Attempt)
+		require.Contains(t, job.Errors[0].Error, "member 42 is gone")
+		a.insert(t, friday.Add(15*time.Minute))
+		require.Equal(t, rivertype.JobStateCompleted, a.settled(t).State)
+		requireTotals(t, db, 1, 1)
+	})
+
+	t.Run("ForAMomentIsTriedAgain", func(t *testing.T) {
+		t.Parallel()
+		db := newEffects(t)
+		write(t, db, `CREATE TABLE parents (id int PRIMARY KEY)`)
+		write(t, db, `CREATE TABLE children (parent int REFERENCES parents)`)
+		a := start(t, db, onQuarters(probe{exec(`INSERT INTO children VALUES (42)`)}))
+		id := a.insert(t, friday).Job.ID
+		require.ErrorContains(t, a.attempt(t), "SQLSTATE 23503")
+		require.Equal(t, rivertype.JobStateRetryable, a.settled(t).State)
+		write(t, db, `INSERT INTO parents VALUES (42)`)
+		a.retry(t, id)
+		require.NoError(t, a.attempt(t))
+		requireTotals(t, db, 1, 1)
+	})
+}

@@ -1,0 +1,109 @@
+package workers_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/riverqueue/river/rivertype"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/ranura/ranura/internal/claim"
+	"github.com/ranura/ranura/internal/periodic"
+	"github.com/ranura/ranura/internal/workers"
+)
+
+func TestOverlap(t *testing.T) {
+	t.Parallel()
+	later := friday.Add(15 * time.Minute)
+
+	// busy runs friday until the test lets it end.
+	busy := func() (worker probe, running, release chan bool) {
+		running, release = make(chan bool), make(chan bool)
+		return probe{func(_ context.Context, _ pgx.Tx, slot periodic.Slot) error {
+			if slot.At.Equal(friday) {
+				running <- true
+				<-release
+			}
+			return nil
+		}}, running, release
+	}
+
+	t.Run("AllowRunsBesideIt", func(t *testing.T) {
+		t.Parallel()
+		db := newEffects(t)
+		worker, running, release := busy()
+		a := start(t, db, onQuarters(worker))
+		a.insert(t, friday)
+		await(t, running)
+		a.insert(t, later)
+		require.NoError(t, a.attempt(t))
+		requireTotals(t, db, 1, 1)
+		close(release)
+		require.NoError(t, a.attempt(t))
+	})
+
+	t.Run("SkipRecordsIt", func(t *testing.T) {
+		t.Parallel()
+		db := newEffects(t)
+		worker, running, release := busy()
+		a := start(t, db, onQuartersWith(worker, periodic.Policy{Overlap: periodic.Skip}))
+		a.insert(t, friday)
+		await(t, running)
+		a.insert(t, later)
+		require.NoError(t, a.attempt(t))
+		require.Equal(t, []string{"skipped_overlap 0"}, texts(t, db, `SELECT outcome || ' ' || effects FROM worker_runs`))
+		close(release)
+		require.NoError(t, a.attempt(t))
+		requireTotals(t, db, 1, 2)
+	})
+
+	t.Run("WaitRunsThemOneByOneTheOldestFirst", func(t *testing.T) {
+		t.Parallel()
+		db := newEffects(t)
+		worker, running, release := busy()
+		a := start(t, db, onQuartersWith(worker, periodic.Policy{Overlap: periodic.Wait}))
+		a.insert(t, friday)
+		await(t, running)
+		for n := range 3 { // the newest is enqueued first
+			a.insert(t, friday.Add(time.Duration(3-n)*15*time.Minute))
+		}
+		for range 3 {
+			requireSnooze(t, a.attempt(t))
+		}
+		close(release)
+		for range 4 {
+			job := a.settled(t)
+			require.Equal(t, rivertype.JobStateCompleted, job.State)
+			require.Equal(t, 1, job.Attempt, "a slot that waits uses up no attempt")
+		}
+		keys := texts(t, db, `SELECT key FROM worker_runs ORDER BY ran_at`)
+		require.IsIncreasing(t, keys)
+		require.Len(t, keys, 4)
+	})
+
+	t.Run("ByHandItWaits", func(t *testing.T) {
+		t.Parallel()
+		db := newEffects(t)
+		worker, running, release := busy()
+		entry := onQuartersWith(worker, periodic.Policy{Overlap: periodic.Skip})
+		a := start(t, db, entry)
+		a.insert(t, friday)
+		await(t, running)
+		var result workers.Result
+		var group errgroup.Group
+		group.Go(func() (err error) {
+			result, err = byHand(t, db, entry)(workers.Request{Slot: later})
+			return err
+		})
+		require.Eventually(t, func() bool {
+			return count(t, db, `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'advisory'`) == 1
+		}, patience, 5*time.Millisecond)
+		requireTotals(t, db, 0, 0)
+		close(release)
+		require.NoError(t, group.Wait())
+		require.Equal(t, claim.Ran, result.Outcome)
+	})
+}

@@ -1,0 +1,97 @@
+package workers_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/rivertype"
+	"github.com/stretchr/testify/require"
+
+	"github.com/ranura/ranura/internal/periodic"
+	"github.com/ranura/ranura/internal/workers"
+)
+
+func TestGivingUp(t *testing.T) {
+	t.Parallel()
+	failing := probe{func(context.Context, pgx.Tx, periodic.Slot) error { return errors.New("section not found") }}
+
+	for name, c := range map[string]struct {
+		age      string
+		stored   bool
+		discards bool
+	}{
+		"NotBeforeItsTime":          {"23 hours 59 minutes", false, false},
+		"AfterIt":                   {"24 hours 1 minute", false, true},
+		"ByTheStoredPolicy":         {"2 hours", true, true},
+		"NotBeforeTheStoredPolicys": {"30 minutes", true, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			db := newEffects(t)
+			if c.stored {
+				store(t, db, `give_up_after = '1 hour'`)
+			}
+			a := start(t, db, onQuarters(failing))
+			id := a.insert(t, friday).Job.ID
+			require.Equal(t, rivertype.JobStateRetryable, a.settled(t).State)
+			write(t, db, `UPDATE river_job SET created_at = now() - $1::interval`, c.age)
+			_ = a.logged()
+			a.retry(t, id)
+			job := a.settled(t)
+			requireTotals(t, db, 0, 0)
+			errorsLogged := strings.Count(strings.Join(a.logged(), ""), `level=ERROR msg="gave up" name=probe key=2025-05-31T00:00:00Z attempts=2 error="claim probe@2025-05-31T00:00:00Z: section not found"`)
+			if !c.discards {
+				require.Equal(t, rivertype.JobStateRetryable, job.State)
+				require.Zero(t, errorsLogged)
+				return
+			}
+			require.Equal(t, rivertype.JobStateDiscarded, job.State)
+			require.Equal(t, 1, errorsLogged)
+			require.Len(t, job.Errors, 2)
+		})
+	}
+
+	// An operator who has mended the cause gets another try, however old the job.
+	t.Run("IsNotForEver", func(t *testing.T) {
+		t.Parallel()
+		db := newEffects(t)
+		var mended atomic.Bool
+		a := start(t, db, onQuarters(probe{func(context.Context, pgx.Tx, periodic.Slot) error {
+			if mended.Load() {
+				return nil
+			}
+			return errors.New("section not found")
+		}}))
+		id := a.insert(t, friday).Job.ID
+		a.settled(t)
+		write(t, db, `UPDATE river_job SET created_at = now() - interval '2 days'`)
+		a.retry(t, id)
+		require.Equal(t, rivertype.JobStateDiscarded, a.settled(t).State)
+		mended.Store(true)
+		a.retry(t, id)
+		require.Equal(t, rivertype.JobStateCompleted, a.settled(t).State)
+		requireTotals(t, db, 1, 1)
+	})
+}
+
+func TestRetryPolicy(t *testing.T) {
+	t.Parallel()
+	var policy river.ClientRetryPolicy = workers.RetryPolicy{Now: func() time.Time { return friday }}
+	for failures, most := range map[int]time.Duration{
+		0: time.Second, 1: 2 * time.Second, 5: 32 * time.Second, 9: 512 * time.Second, 10: 10 * time.Minute, 5000: 10 * time.Minute,
+	} {
+		seen := map[time.Time]bool{}
+		for range 100 {
+			next := policy.NextRetry(&rivertype.JobRow{Errors: make([]rivertype.AttemptError, failures)})
+			require.WithinRange(t, next, friday.Add(most/2), friday.Add(most))
+			seen[next] = true
+		}
+		require.Greater(t, len(seen), 1, "by chance")
+	}
+}
