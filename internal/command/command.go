@@ -23,6 +23,7 @@ const (
 	exitDone   = 0 // done, or already done
 	exitFailed = 1
 	exitUsage  = 2 // wrong usage or configuration
+	exitDiffer = 3 // an audit found a discrepancy
 )
 
 // Main runs the command that the process was started with, on the given
@@ -59,12 +60,13 @@ func (a *app) root() *cobra.Command {
 		Long: `Ranura runs scheduled jobs exactly once per slot on any number of replicas,
 with nothing but Postgres.
 
-Exit status: 0 done (or already done), 1 failed, 2 wrong usage or configuration.`,
+Exit status: 0 done (or already done), 1 failed, 2 wrong usage or configuration,
+3 an audit found a discrepancy.`,
 		SilenceErrors:     true,
 		SilenceUsage:      true,
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
 	}
-	root.AddCommand(a.backfill(), a.dev(), a.migrate(), a.next(), a.run(), a.runs(), a.schedules(), a.serve())
+	root.AddCommand(a.audit(), a.backfill(), a.dev(), a.migrate(), a.next(), a.run(), a.runs(), a.schedules(), a.serve())
 	return root
 }
 

@@ -108,8 +108,12 @@ func (a *app) printSlots(cmd *cobra.Command, schedule periodic.Schedule, start t
 
 // parseInstant reads a flag's instant; empty is now.
 func parseInstant(flag, text string) (time.Time, error) {
+	return parseInstantOr(flag, text, time.Now())
+}
+
+func parseInstantOr(flag, text string, byDefault time.Time) (time.Time, error) {
 	if text == "" {
-		return time.Now(), nil
+		return byDefault, nil
 	}
 	at, err := time.Parse(time.RFC3339, text)
 	if err != nil {

@@ -163,4 +163,9 @@ func TestPauseByHand(t *testing.T) {
 	require.Zero(t, status, stderr)
 	require.Regexp(t, `^beat: active, next slot \S+Z\n$`, stdout)
 	require.NotZero(t, count(t, db, `SELECT coalesce(sum(slots), 0) FROM slot_skips WHERE name = 'beat' AND outcome = 'skipped_paused'`))
+
+	stdout, _, status = run(t, db, "runs", "beat")
+	require.Zero(t, status)
+	require.Regexp(t, `(?m)^beat +\S+Z +… \S+Z \(\d+ slots\) +skipped_paused +`, stdout)
+	require.Regexp(t, `(?m)^beat +\S+Z +\S+Z +ran +\S+ +manual +- +1 +`, stdout)
 }

@@ -3,12 +3,14 @@ package command
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/spf13/cobra"
 
 	"github.com/ranura/ranura/internal/claim"
+	"github.com/ranura/ranura/internal/periodic"
 )
 
 func (a *app) runs() *cobra.Command {
@@ -18,7 +20,7 @@ func (a *app) runs() *cobra.Command {
 	)
 	command := &cobra.Command{
 		Use:   "runs [NAME]",
-		Short: "Print what ran: slot, key, outcome, lateness, source, attempts, effects, replica",
+		Short: "Print what ran, and what was skipped and why: slot, outcome, lateness, source, effects, replica",
 		Example: `  app runs
   app runs leaderboard_close --since 720h --json`,
 		Args: cobra.MaximumNArgs(1),
@@ -31,11 +33,11 @@ func (a *app) runs() *cobra.Command {
 				name = args[0]
 			}
 			return outcome(withDatabase(cmd.Context(), func(ctx context.Context, db *pgxpool.Pool, _ string) error {
-				records, err := claim.History(ctx, db, name, time.Now().Add(-since), limit)
+				lines, err := history(ctx, db, name, time.Now().Add(-since), limit)
 				if err != nil {
 					return err
 				}
-				return a.printRuns(cmd, records)
+				return a.printRuns(cmd, lines)
 			}))
 		},
 	}
@@ -46,21 +48,54 @@ func (a *app) runs() *cobra.Command {
 	return command
 }
 
-func (a *app) printRuns(cmd *cobra.Command, records []claim.Record) error {
-	if a.json {
-		return printJSON(cmd.OutOrStdout(), records)
+// line is one line of the history: a claim, or a range of slots that were
+// skipped before they were enqueued.
+type line struct {
+	claim.Record
+
+	LastSlot *time.Time `json:"last_slot,omitempty"` // of a range; Slot is its first
+	Slots    int64      `json:"slots,omitempty"`     // in the range
+}
+
+func history(ctx context.Context, db *pgxpool.Pool, name string, since time.Time, limit int) ([]line, error) {
+	records, err := claim.History(ctx, db, name, since, limit)
+	if err != nil {
+		return nil, err
 	}
-	rows := make([][]string, 0, len(records))
-	for _, r := range records {
-		slot, lateness := "-", "-"
-		if r.Slot != nil {
-			slot = instant(*r.Slot)
+	skips, err := periodic.Skips(ctx, db, name, since, limit)
+	if err != nil {
+		return nil, err
+	}
+	lines := make([]line, 0, len(records)+len(skips))
+	for _, record := range records {
+		lines = append(lines, line{Record: record})
+	}
+	for _, s := range skips {
+		record := claim.Record{Name: s.Name, Slot: &s.First, RanAt: s.At, Outcome: s.Outcome, Replica: s.Replica}
+		lines = append(lines, line{Record: record, LastSlot: &s.Last, Slots: s.Slots})
+	}
+	slices.SortStableFunc(lines, func(a, b line) int { return b.RanAt.Compare(a.RanAt) })
+	return lines[:min(limit, len(lines))], nil
+}
+
+func (a *app) printRuns(cmd *cobra.Command, lines []line) error {
+	if a.json {
+		return printJSON(cmd.OutOrStdout(), lines)
+	}
+	rows := make([][]string, 0, len(lines))
+	for _, l := range lines {
+		slot, key, lateness := "-", l.Key, "-"
+		if l.Slot != nil {
+			slot = instant(*l.Slot)
 		}
-		if r.Lateness != nil {
-			lateness = time.Duration(*r.Lateness * float64(time.Second)).Round(time.Millisecond).String()
+		if l.LastSlot != nil {
+			key = fmt.Sprintf("… %s (%d slots)", instant(*l.LastSlot), l.Slots)
 		}
-		rows = append(rows, []string{r.Name, slot, r.Key, r.Outcome, lateness, string(r.Source),
-			orDash(r.Attempt), orDash(r.Effects), orDash(r.Replica)})
+		if l.Lateness != nil {
+			lateness = time.Duration(*l.Lateness * float64(time.Second)).Round(time.Millisecond).String()
+		}
+		rows = append(rows, []string{l.Name, slot, key, l.Outcome, lateness, string(l.Source),
+			orDash(l.Attempt), orDash(l.Effects), orDash(l.Replica)})
 	}
 	header := []string{"NAME", "SLOT", "KEY", "OUTCOME", "LATENESS", "SOURCE", "ATTEMPT", "EFFECTS", "REPLICA"}
 	return printTable(cmd.OutOrStdout(), header, rows)

@@ -3,6 +3,7 @@ package community
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 )
@@ -52,4 +53,31 @@ func WalletMismatches(ctx context.Context, db DB) ([]Mismatch, error) {
 		return nil, fmt.Errorf("compare wallets and ledger: %w", err)
 	}
 	return mismatches, nil
+}
+
+const paidSQL = `
+SELECT period, max(times)
+FROM (SELECT period, member_id, count(*) AS times FROM token_transactions
+      WHERE reason = $1 AND created_at >= $2 GROUP BY period, member_id) paid
+GROUP BY period`
+
+// Paid tells for which periods the ledger has payments that were written since
+// an instant, and how often it paid the same member at most: once, if all is
+// well.
+func Paid(ctx context.Context, db DB, reason string, since time.Time) (map[string]int64, error) {
+	rows, err := db.Query(ctx, paidSQL, reason, since)
+	if err != nil {
+		return nil, fmt.Errorf("read the ledger: %w", err)
+	}
+	paid := make(map[string]int64)
+	var period string
+	var times int64
+	_, err = pgx.ForEachRow(rows, []any{&period, &times}, func() error {
+		paid[period] = times
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read the ledger: %w", err)
+	}
+	return paid, nil
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/ranura/ranura/internal/community"
 	"github.com/ranura/ranura/internal/periodic"
@@ -42,4 +43,9 @@ func (LeaderboardClose) Name() string { return "leaderboard_close" }
 
 func (LeaderboardClose) Run(ctx context.Context, tx pgx.Tx, slot periodic.Slot) error {
 	return community.CloseLeaderboard(ctx, tx, weekBefore(slot))
+}
+
+// Effects implements [Auditor]: the bonuses in the ledger.
+func (LeaderboardClose) Effects(ctx context.Context, db *pgxpool.Pool, since time.Time) (map[string]int64, error) {
+	return community.Paid(ctx, db, community.Leaderboard, since)
 }

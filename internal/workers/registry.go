@@ -110,6 +110,9 @@ func (r *Registry) Find(name string) (Scheduled, error) {
 // ErrUnknown means that the registry has no schedule of that name.
 var ErrUnknown = errors.New("unknown schedule")
 
+// All returns every worker with its schedule, in the order of the crontab.
+func (r *Registry) All() []Scheduled { return r.scheduled }
+
 // Schedules returns every schedule, in the order of the crontab.
 func (r *Registry) Schedules() []periodic.Schedule {
 	schedules := make([]periodic.Schedule, 0, len(r.scheduled))
@@ -126,6 +129,12 @@ func (r *Registry) Entries() []periodic.Entry {
 		entries = append(entries, scheduled.Carrier())
 	}
 	return entries
+}
+
+// Auditor returns the worker if its effects can be audited, or nil.
+func (s Scheduled) Auditor() Auditor {
+	auditor, _ := s.worker.(Auditor)
+	return auditor
 }
 
 // Carrier returns what carries the schedule's slots to River.

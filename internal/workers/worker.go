@@ -5,8 +5,10 @@ package workers
 
 import (
 	"context"
+	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/ranura/ranura/internal/periodic"
 )
@@ -24,4 +26,12 @@ type Worker interface {
 	// Name is the River kind and the claim's name. It never changes once deployed.
 	Name() string
 	Run(ctx context.Context, tx pgx.Tx, slot periodic.Slot) error
+}
+
+// An Auditor is a worker whose effects can be counted apart from its claims, so
+// that an audit can hold the one against the other.
+type Auditor interface {
+	// Effects tells, for each key of which there are effects that were written
+	// since an instant, how often the same effect is there: once, if all is well.
+	Effects(ctx context.Context, db *pgxpool.Pool, since time.Time) (map[string]int64, error)
 }
