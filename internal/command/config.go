@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"time"
 
 	"github.com/caarlos0/env/v11"
 
@@ -19,7 +20,12 @@ type config struct {
 	LogLevel    slog.Level `env:"LOG_LEVEL" envDefault:"INFO"`
 	ReplicaName string     `env:"REPLICA_NAME"`
 	ServiceName string     `env:"SERVICE_NAME" envDefault:"ranura"`
+
+	ClaimRetention time.Duration `env:"CLAIM_RETENTION" envDefault:"9600h"`
 }
+
+// minRetention is a month: longer than anybody should want to run a slot again.
+const minRetention = 30 * 24 * time.Hour
 
 // readConfig reports everything that is wrong with the environment at once.
 func readConfig() (config, error) {
@@ -29,6 +35,9 @@ func readConfig() (config, error) {
 	}
 	if err != nil {
 		return config{}, usage(fmt.Errorf("environment: %w", err))
+	}
+	if read.ClaimRetention < minRetention {
+		return config{}, usage(fmt.Errorf("CLAIM_RETENTION is %s: set it to %s or more, such as 9600h", read.ClaimRetention, minRetention))
 	}
 	if err := postgres.CheckURL(string(read.DatabaseURL)); err != nil {
 		return config{}, usage(fmt.Errorf("DATABASE_URL %w", err))

@@ -137,6 +137,21 @@ func TestDatabaseURL(t *testing.T) {
 	}
 }
 
+func TestEnvironment(t *testing.T) {
+	t.Parallel()
+	db := postgrestest.New(t)
+	for value, want := range map[string]string{
+		"CLAIM_RETENTION=24h": "app: CLAIM_RETENTION is 24h0m0s: set it to 720h0m0s or more, such as 9600h\n",
+		"CLAIM_RETENTION=1d":  "CLAIM_RETENTION|ClaimRetention",
+		"LOG_FORMAT=xml":      `LOG_FORMAT is "xml": set it to auto, json or text`,
+	} {
+		p := start(t, db, []string{value}, "serve")
+		_ = p.Wait()
+		require.Equal(t, 2, p.ProcessState.ExitCode(), value)
+		require.Regexp(t, want, p.stderr.String())
+	}
+}
+
 // TestPauseByHand: recorded with who and when; a run by hand is allowed.
 func TestPauseByHand(t *testing.T) {
 	t.Parallel()

@@ -26,9 +26,10 @@ import (
 // Config is what a replica is told.
 type Config struct {
 	DatabaseURL string
-	HTTPAddr    string // a loopback address; port 0 takes a free one
-	ID          string // see NewID
-	Service     string // one name for all replicas with the same registry
+	HTTPAddr    string        // a loopback address; port 0 takes a free one
+	ID          string        // see NewID
+	Service     string        // one name for all replicas with the same registry
+	Retention   time.Duration // how long claims are kept
 	Registry    *workers.Registry
 	Log         *slog.Logger
 }
@@ -110,6 +111,7 @@ func (r *replica) work(ctx context.Context) error {
 	r.Log.Info("replica started", "replica", r.ID, "zone_data", periodic.ZoneData())
 
 	go r.keepBeating(ctx)
+	go r.keepPruning(ctx)
 	r.catchUp.Run(ctx, r.wakes(ctx)) // until ctx ends
 	r.announceLeaving(ctx)
 	r.started.Store(false)

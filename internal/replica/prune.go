@@ -1,0 +1,33 @@
+package replica
+
+import (
+	"context"
+	"time"
+
+	"github.com/ranura/ranura/internal/periodic"
+)
+
+// pruneEvery is often enough that what one hour leaves is little.
+const pruneEvery = time.Hour
+
+// keepPruning deletes old claims until ctx ends. Every replica does: whoever is
+// second finds nothing.
+func (r *replica) keepPruning(ctx context.Context) {
+	tick := time.NewTicker(pruneEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		pruned, err := periodic.Prune(ctx, r.control, r.Retention)
+		switch {
+		case ctx.Err() != nil:
+		case err != nil:
+			r.Log.Warn("prune failed: trying again", "error", err, "every", pruneEvery)
+		case pruned > 0:
+			r.Log.Info("pruned claims", "claims", pruned, "older_than", r.Retention)
+		}
+	}
+}
