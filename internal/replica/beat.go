@@ -28,7 +28,7 @@ WITH beat AS (
     VALUES ($1, $2, $3, $4, $5, $6, clock_timestamp())
     ON CONFLICT (id) DO UPDATE SET last_seen_at = clock_timestamp()
 )
-SELECT id FROM replicas WHERE last_seen_at < clock_timestamp() - $7::interval`
+SELECT clock_timestamp(), ARRAY(SELECT id FROM replicas WHERE last_seen_at < clock_timestamp() - $7::interval)`
 
 // signOn is the first beat. It comes before the first job, so that there is no
 // job whose replica nobody knows.
@@ -41,14 +41,14 @@ func (r *replica) signOn(ctx context.Context) error {
 
 func (r *replica) beat(ctx context.Context) error {
 	host, _ := os.Hostname() // for people only
-	rows, err := r.control.Query(ctx, beatSQL, r.ID, r.Service, host, version(), r.scheduleNames(), r.catchUp.StartedAt, goneAfter)
+	var now time.Time
+	var gone []string
+	asked := time.Now()
+	err := r.control.QueryRow(ctx, beatSQL, r.ID, r.Service, host, version(), r.scheduleNames(), r.catchUp.StartedAt, goneAfter).Scan(&now, &gone)
 	if err != nil {
 		return fmt.Errorf("beat: %w", err)
 	}
-	gone, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	if err != nil {
-		return fmt.Errorf("beat: %w", err)
-	}
+	r.clock.compare(r.Log, asked, now, time.Now())
 	if len(gone) > 0 {
 		return r.handBack(ctx)
 	}

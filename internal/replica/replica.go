@@ -54,6 +54,7 @@ type replica struct {
 	client  *river.Client[pgx.Tx]
 	catchUp *periodic.CatchUp
 	started atomic.Bool
+	clock   clock
 }
 
 // Run serves until ctx ends, then stops in order: no new slot is taken, running
