@@ -134,6 +134,20 @@ func TestRun(t *testing.T) {
 		require.Equal(t, 0, effects(t, db)+claims(t, db))
 	})
 
+	t.Run("IsDurableWhateverTheWorkSays", func(t *testing.T) {
+		t.Parallel()
+		var durable string
+		off := func(ctx context.Context, tx pgx.Tx) error {
+			_, err := tx.Exec(ctx, `SET LOCAL synchronous_commit = off`)
+			return err
+		}
+		_, err := claim.Run(t.Context(), newDB(t), friday, meta, off, func(ctx context.Context, tx pgx.Tx) error {
+			return tx.QueryRow(ctx, `SELECT current_setting('synchronous_commit')`).Scan(&durable)
+		})
+		require.NoError(t, err)
+		require.Equal(t, "on", durable)
+	})
+
 	t.Run("IsDurableWhateverTheSessionSays", func(t *testing.T) {
 		t.Parallel()
 		db := newDB(t)

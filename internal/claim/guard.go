@@ -59,6 +59,13 @@ func (g *guard) QueryRow(ctx context.Context, sql string, args ...any) pgx.Row {
 	return countedRow{rows, err}
 }
 
+func (g *guard) Prepare(ctx context.Context, name, sql string) (*pgconn.StatementDescription, error) {
+	if endsTransaction(sql) {
+		return nil, ErrTxOwned
+	}
+	return g.Tx.Prepare(ctx, name, sql)
+}
+
 func (g *guard) CopyFrom(ctx context.Context, table pgx.Identifier, columns []string, source pgx.CopyFromSource) (int64, error) {
 	n, err := g.Tx.CopyFrom(ctx, table, columns, source)
 	g.written += n
@@ -92,6 +99,6 @@ func (s *savepoint) Rollback(ctx context.Context) error { return s.Tx.Rollback(c
 // ending matches the statements that end a transaction, behind white space,
 // semicolons and comments. ROLLBACK TO is among them on purpose: rows counted
 // since the savepoint would stay counted. tx.Begin does it right.
-var ending = regexp.MustCompile(`(?is)^(\s|;|--[^\n]*(\n|$)|/\*.*?\*/)*(commit|end|abort|rollback|prepare\s+transaction)\b`)
+var ending = regexp.MustCompile(`(?is)^(\s|\v|;|--[^\r\n]*([\r\n]|$)|/\*.*?\*/)*(commit|end|abort|rollback|prepare\s+transaction)\b`)
 
 func endsTransaction(sql string) bool { return ending.MatchString(sql) }

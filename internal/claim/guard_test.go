@@ -28,7 +28,16 @@ func TestStepCannotEndTheTransaction(t *testing.T) {
 		"BehindAComment":  exec("-- done\n/* really */ ; END"),
 		"LiteralRollback": exec(`ROLLBACK`),
 		"Abort":           exec(`ABORT`),
-		"TwoPhase":        exec(`PREPARE TRANSACTION 'x'`),
+		"BehindAMacsLine": exec("-- x\rCOMMIT"),
+		"BehindATab":      exec("\v\f\tCOMMIT AND CHAIN"),
+		"Prepared": func(ctx context.Context, tx pgx.Tx) error {
+			if _, err := tx.Prepare(ctx, "end", "COMMIT"); err != nil {
+				return err
+			}
+			_, err := tx.Exec(ctx, "end")
+			return err
+		},
+		"TwoPhase": exec(`PREPARE TRANSACTION 'x'`),
 		"InABatch": func(ctx context.Context, tx pgx.Tx) error {
 			batch := &pgx.Batch{}
 			batch.Queue(`SELECT 1`)

@@ -19,9 +19,10 @@ import (
 // committed means Duplicate, rolled back means that the claim is ours. Any
 // number of calls for one key may run at once.
 //
-// On an error nothing remains, the claim included, with one exception that no
-// client can rule out: when the answer to COMMIT is lost, the work may have
-// committed. Run again: the claim tells. However a step ends, and whether it
+// On an error nothing remains, the claim included, with two exceptions. When the
+// answer to COMMIT is lost, the work may have committed: no client can rule that
+// out. And a step that ends the transaction past the guard, on the bare
+// connection, has committed what it had. Run again: the claim tells. However a step ends, and whether it
 // does, Run returns: a panic is a [PanicError], a step that outlives ctx is
 // ErrAbandoned.
 func Run(ctx context.Context, db *pgxpool.Pool, key Key, meta Meta, work Step, finish ...Step) (outcome Outcome, err error) {

@@ -96,10 +96,12 @@ func orNull[T time.Time | int64 | int | string](value T) *T {
 }
 
 const recordSQL = `
-UPDATE worker_runs SET outcome = $4, effects = $5
+WITH durable AS MATERIALIZED (SELECT set_config('synchronous_commit', 'on', true))
+UPDATE worker_runs SET outcome = $4, effects = $5 FROM durable
 WHERE name = $1 AND key = $2 AND pg_current_xact_id() = $3::text::xid8`
 
-// record finds no row when the work ended our transaction behind the guard's
+// record makes the commit durable once more: the work may have said otherwise
+// for its transaction. It finds no row when the work ended our transaction behind the guard's
 // back (on the bare connection) and began another: then what follows would
 // commit without its claim.
 func record(ctx context.Context, tx pgx.Tx, key Key, xid string, outcome Outcome, effects int64) error {

@@ -22,7 +22,6 @@ import (
 const settled = time.Minute
 
 func (a *app) audit() *cobra.Command {
-	var from, to string
 	var late time.Duration
 	command := &cobra.Command{
 		Use:   "audit [NAME]",
@@ -43,18 +42,18 @@ Exit status 3: there is a discrepancy.`,
 				over.Name = args[0]
 			}
 			var err error
-			if over.From, err = parseInstantOr("--from", from, time.Now().AddDate(0, 0, -7)); err != nil {
+			if over.From, err = instantFlag(cmd, "from", time.Now().AddDate(0, 0, -7)); err != nil {
 				return err
 			}
-			if over.To, err = parseInstantOr("--to", to, time.Time{}); err != nil {
+			if over.To, err = instantFlag(cmd, "to", time.Time{}); err != nil {
 				return err
 			}
 			return outcome(a.runAudit(cmd, over))
 		},
 	}
 	flags := command.Flags()
-	flags.StringVar(&from, "from", "", "judge the slots after this instant (default 7 days ago)")
-	flags.StringVar(&to, "to", "", "judge the slots up to this instant (default a minute ago)")
+	flags.String("from", "", "judge the slots after this instant (default 7 days ago)")
+	flags.String("to", "", "judge the slots up to this instant (default a minute ago)")
 	flags.DurationVar(&late, "late-after", settled, "remark on slots that ran later than this")
 	flags.BoolVar(&a.json, "json", false, "print JSON")
 	return command

@@ -20,10 +20,7 @@ type filled struct {
 }
 
 func (a *app) backfill() *cobra.Command {
-	var (
-		from, to string
-		dryRun   bool
-	)
+	var dryRun bool
 	command := &cobra.Command{
 		Use:   "backfill NAME",
 		Short: "Enqueue the slots of a past range that have not run",
@@ -33,11 +30,11 @@ claim transaction as any slot; what has run is left alone.`,
 		Example: `  app backfill weekly_digest --from 2026-05-01T00:00:00Z --to 2026-06-01T00:00:00Z --dry-run`,
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			first, err := parseInstant("--from", from)
+			first, err := instantFlag(cmd, "from", time.Time{})
 			if err != nil {
 				return err
 			}
-			end, err := parseInstant("--to", to)
+			end, err := instantFlag(cmd, "to", time.Time{})
 			if err != nil {
 				return err
 			}
@@ -54,8 +51,8 @@ claim transaction as any slot; what has run is left alone.`,
 		},
 	}
 	flags := command.Flags()
-	flags.StringVar(&from, "from", "", "the first instant of the range, such as 2026-05-01T00:00:00Z")
-	flags.StringVar(&to, "to", "", "the first instant after the range")
+	flags.String("from", "", "the first instant of the range, such as 2026-05-01T00:00:00Z")
+	flags.String("to", "", "the first instant after the range")
 	flags.BoolVar(&dryRun, "dry-run", false, "list the slots, enqueue nothing")
 	flags.BoolVar(&a.json, "json", false, "print JSON")
 	_ = command.MarkFlagRequired("from") // they exist: defined above

@@ -40,11 +40,34 @@ func Main(entries []workers.Entry) int {
 		return exitDone
 	}
 	failed, ok := errors.AsType[failure](err)
-	if !ok { // cobra's own: an unknown command, flag or argument, over several lines
-		failed = failure{errors.New(strings.Join(strings.Fields(err.Error()), " ")), exitUsage}
+	if !ok { // cobra's own: an unknown command, flag or argument
+		failed = failure{err, exitUsage}
 	}
-	fmt.Fprintf(os.Stderr, "app: %v%s\n", failed, hint(failed))
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		failed = failure{errors.New("interrupted"), exitFailed}
+	}
+	fmt.Fprintf(os.Stderr, "app: %s%s\n", oneLine(failed.Error()), hint(err))
 	return failed.status
+}
+
+// oneLine joins the lines of an error: of several mistakes, of a connection that
+// was tried at several addresses, of cobra's suggestions.
+func oneLine(text string) string {
+	var line strings.Builder
+	for part := range strings.Lines(text) {
+		part = strings.TrimSpace(part)
+		switch before := line.String(); {
+		case part == "":
+			continue
+		case before == "":
+		case strings.HasSuffix(before, ":"), strings.HasSuffix(before, "?"):
+			line.WriteString(" ")
+		default:
+			line.WriteString("; ")
+		}
+		line.WriteString(part)
+	}
+	return line.String()
 }
 
 // app is what the commands share.

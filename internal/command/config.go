@@ -14,33 +14,43 @@ import (
 
 // config is the environment, read once. README.md lists the variables.
 type config struct {
-	DatabaseURL secret     `env:"DATABASE_URL,required,notEmpty"`
-	HTTPAddr    string     `env:"HTTP_ADDR" envDefault:"127.0.0.1:8080"`
-	LogFormat   logFormat  `env:"LOG_FORMAT" envDefault:"auto"`
-	LogLevel    slog.Level `env:"LOG_LEVEL" envDefault:"INFO"`
-	ReplicaName string     `env:"REPLICA_NAME"`
-	ServiceName string     `env:"SERVICE_NAME" envDefault:"ranura"`
-
-	ClaimRetention time.Duration `env:"CLAIM_RETENTION" envDefault:"9600h"`
+	ClaimRetention retention `env:"CLAIM_RETENTION" envDefault:"9600h"`
+	DatabaseURL    secret    `env:"DATABASE_URL"`
+	HTTPAddr       string    `env:"HTTP_ADDR"       envDefault:"127.0.0.1:8080"`
+	LogFormat      logFormat `env:"LOG_FORMAT"      envDefault:"auto"`
+	LogLevel       logLevel  `env:"LOG_LEVEL"       envDefault:"INFO"`
+	ReplicaName    string    `env:"REPLICA_NAME"`
+	ServiceName    string    `env:"SERVICE_NAME"    envDefault:"ranura"`
 }
 
-// minRetention is a month: longer than anybody should want to run a slot again.
-const minRetention = 30 * 24 * time.Hour
+const (
+	// minRetention is a month: longer than anybody should want to run a slot again.
+	minRetention = 30 * 24 * time.Hour
+
+	// maxName leaves room for the suffix of each start in River's 100 characters.
+	maxName = 90
+)
 
 // readConfig reports everything that is wrong with the environment at once.
 func readConfig() (config, error) {
 	read, err := env.ParseAs[config]()
-	if mistakes, ok := errors.AsType[env.AggregateError](err); ok {
-		err = errors.Join(mistakes.Errors...)
-	}
-	if err != nil {
-		return config{}, usage(fmt.Errorf("environment: %w", err))
-	}
-	if read.ClaimRetention < minRetention {
-		return config{}, usage(fmt.Errorf("CLAIM_RETENTION is %s: set it to %s or more, such as 9600h", read.ClaimRetention, minRetention))
+	var mistakes []error
+	if several, ok := errors.AsType[env.AggregateError](err); ok {
+		for _, mistake := range several.Errors {
+			if parse, ok := errors.AsType[env.ParseError](mistake); ok {
+				mistake = parse.Err // which names the variable, and not the field of the struct here
+			}
+			mistakes = append(mistakes, mistake)
+		}
 	}
 	if err := postgres.CheckURL(string(read.DatabaseURL)); err != nil {
-		return config{}, usage(fmt.Errorf("DATABASE_URL %w", err))
+		mistakes = append(mistakes, fmt.Errorf("DATABASE_URL %w", err))
+	}
+	if len(read.ReplicaName) > maxName {
+		mistakes = append(mistakes, fmt.Errorf("REPLICA_NAME has %d characters: use at most %d", len(read.ReplicaName), maxName))
+	}
+	if err := errors.Join(mistakes...); err != nil {
+		return config{}, usage(err)
 	}
 	return read, nil
 }
@@ -53,6 +63,19 @@ func (secret) String() string { return "[redacted]" }
 
 // GoString implements [fmt.GoStringer].
 func (secret) GoString() string { return "[redacted]" }
+
+// retention is how long claims are kept.
+type retention time.Duration
+
+// UnmarshalText implements [encoding.TextUnmarshaler].
+func (r *retention) UnmarshalText(text []byte) error {
+	read, err := time.ParseDuration(string(text))
+	if err != nil || read < minRetention {
+		return fmt.Errorf("CLAIM_RETENTION is %q: set it to 720h (30 days) or more, such as 9600h", text)
+	}
+	*r = retention(read)
+	return nil
+}
 
 // logFormat is "json", "text", or "auto": text on a terminal, JSON elsewhere.
 type logFormat string
@@ -68,9 +91,20 @@ func (f *logFormat) UnmarshalText(text []byte) error {
 	}
 }
 
+// logLevel is the least that is logged.
+type logLevel slog.Level
+
+// UnmarshalText implements [encoding.TextUnmarshaler].
+func (l *logLevel) UnmarshalText(text []byte) error {
+	if err := (*slog.Level)(l).UnmarshalText(text); err != nil {
+		return fmt.Errorf("LOG_LEVEL is %q: set it to DEBUG, INFO, WARN or ERROR", text)
+	}
+	return nil
+}
+
 // logger writes one line per event, with the same keys everywhere.
 func (c config) logger(to *os.File) *slog.Logger {
-	options := &slog.HandlerOptions{Level: c.LogLevel}
+	options := &slog.HandlerOptions{Level: slog.Level(c.LogLevel)}
 	if c.LogFormat == "json" || c.LogFormat == "auto" && !isTerminal(to) {
 		return slog.New(slog.NewJSONHandler(to, options))
 	}

@@ -90,7 +90,7 @@ func devDatabase(ctx context.Context, out io.Writer) (url string, end func() err
 		fmt.Fprintln(out)
 		return "", nil, fmt.Errorf("%w; or set DATABASE_URL", err)
 	}
-	done("")
+	done("ready")
 	return server.URL, server.Stop, nil
 }
 

@@ -73,6 +73,10 @@ func (r *devReplica) start(out io.Writer, lines *sync.Mutex) error {
 	return nil
 }
 
+// maxLine is more than a log line should have; behind a longer one the replica's
+// output would no longer be read, and the replica would stand still.
+const maxLine = 1 << 20
+
 var (
 	servingAt = regexp.MustCompile(`msg=serving .*http=(http://\S+)`)
 	started   = regexp.MustCompile(`msg="replica started"`)
@@ -83,6 +87,7 @@ var (
 func (r *devReplica) follow(log io.Reader, out io.Writer, lines *sync.Mutex) {
 	defer close(r.ended)
 	scanner := bufio.NewScanner(log)
+	scanner.Buffer(nil, maxLine)
 	for scanner.Scan() {
 		lines.Lock()
 		fmt.Fprintf(out, "%s │ %s\n", r.name, scanner.Text())

@@ -61,7 +61,7 @@ func printShots(out io.Writer, shots []shot) error {
 		switch {
 		case s.err != nil:
 			what = s.err.Error()
-		case s.result.Outcome == claim.Ran:
+		case s.result.Outcome == claim.Ran && s.result.Run != nil:
 			what = fmt.Sprintf("won the claim: %s effects", orDash(s.result.Run.Effects))
 		case s.result.Run != nil:
 			what = "already ran, by " + orDash(s.result.Run.Replica)

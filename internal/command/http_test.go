@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -32,6 +33,9 @@ func request(t *testing.T, method, url string, header ...string) (int, string) {
 	require.NoError(t, err)
 	if len(header) == 2 {
 		r.Header.Set(header[0], header[1])
+		if header[0] == "Host" {
+			r.Host = header[1]
+		}
 	}
 	response, err := http.DefaultClient.Do(r)
 	require.NoError(t, err)
@@ -85,6 +89,14 @@ func TestPages(t *testing.T) {
 		{http.MethodPost, "/river/api/jobs/cancel", []string{"Sec-Fetch-Site", "cross-site"}, http.StatusForbidden},
 		{http.MethodPost, "/schedules/unknown/run", nil, http.StatusNotFound},
 		{http.MethodPost, "/schedules/stuck/run?slot=tomorrow", nil, http.StatusBadRequest},
+		{http.MethodPost, "/schedules/stuck/run?slot=", nil, http.StatusBadRequest},
+		{http.MethodPost, "/schedules/stuck/run?slot=%zz", nil, http.StatusBadRequest},
+		{http.MethodPost, "/schedules/stuck/run?sloot=2026-01-01T00:00:00Z", nil, http.StatusBadRequest},
+		{http.MethodPost, "/schedules/stuck/run?key=2026-01-01T00:00:00Z&slot=2026-01-01T00:00:00Z", nil, http.StatusBadRequest},
+		{http.MethodPost, "/schedules/stuck/run?key=2026-01-02T00:00:00Z", nil, http.StatusUnprocessableEntity},
+		{http.MethodPost, "/schedules/stuck/run?key=2026-01-01T00:00:00Z", nil, http.StatusOK},
+		{http.MethodPost, "/schedules/stuck/run?key=2026-01-01T00:00:00Z", []string{"Host", "evil.example"}, http.StatusForbidden},
+		{http.MethodGet, "/river/", []string{"Host", "evil.example"}, http.StatusForbidden},
 		{http.MethodPost, "/schedules/stuck/run?slot=2026-01-02T00:00:00Z", nil, http.StatusUnprocessableEntity},
 		{http.MethodPost, "/schedules/leaderboard_close/run?slot=2026-05-30T00:00:00Z", nil, http.StatusInternalServerError}, // nobody has settled here: no bot
 	} {
@@ -92,6 +104,41 @@ func TestPages(t *testing.T) {
 		require.Equal(t, c.status, status, "%s %s: %s", c.method, c.path, body)
 	}
 	replica.terminate(t)
+}
+
+// TestStopIsBounded: a run by hand that does not end is cancelled as a slot is,
+// and the process ends within the time that platforms give it: K4.
+func TestStopIsBounded(t *testing.T) {
+	t.Parallel()
+	db := postgrestest.New(t)
+	createBeats(t, db)
+	holder, err := db.Begin(t.Context())
+	require.NoError(t, err)
+	defer func() { _ = holder.Rollback(t.Context()) }()
+	_, err = holder.Exec(t.Context(), `SELECT pg_advisory_xact_lock($1)`, stuckLock)
+	require.NoError(t, err)
+
+	replica := serve(t, db, "stops")
+	at := address(t, replica)
+	answered := make(chan int, 1)
+	go func() {
+		r, _ := http.NewRequestWithContext(t.Context(), http.MethodPost, at+"/schedules/stuck/run", nil)
+		response, err := http.DefaultClient.Do(r)
+		if err != nil {
+			answered <- 0
+			return
+		}
+		_ = response.Body.Close()
+		answered <- response.StatusCode
+	}()
+	eventually(t, "the run holds its claim", func() bool {
+		return count(t, db, `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'advisory'`) == 1
+	})
+	began := time.Now()
+	replica.terminate(t)
+	require.Less(t, time.Since(began), 30*time.Second, "platforms kill after 30 s")
+	require.NotEqual(t, http.StatusOK, <-answered)
+	require.Zero(t, count(t, db, `SELECT count(*) FROM worker_runs WHERE name = 'stuck'`))
 }
 
 // TestDatabaseAway: a replica whose database is away lives, says that it is not

@@ -2,6 +2,7 @@ package command
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"time"
@@ -21,10 +22,12 @@ migrations and ours, under one lock, so that any number of processes may
 start at once.`,
 		Example: `  app migrate up
   app migrate status --json`,
+		Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error { return usage(errors.New("migrate: say up, down or status")) },
 	}
 	command.AddCommand(
 		steps("up", "Apply what is missing", migrations.Up, "applied"),
-		steps("down", "Revert everything: all claims, jobs and members are deleted", migrations.Down, "reverted"),
+		migrateDown(),
 		a.migrateStatus(),
 	)
 	return command
@@ -50,6 +53,22 @@ func steps(use, short string, do migration, done string) *cobra.Command {
 			}))
 		},
 	}
+}
+
+// migrateDown asks first: it deletes every claim, and the members' wallets, in
+// whatever database the environment happens to name.
+func migrateDown() *cobra.Command {
+	var yes bool
+	command := steps("down", "Revert everything: all claims, jobs and members are deleted", migrations.Down, "reverted")
+	revert := command.RunE
+	command.RunE = func(cmd *cobra.Command, args []string) error {
+		if !yes {
+			return usage(errors.New("migrate down deletes every claim, job and member of the database that DATABASE_URL names: say --yes if that is meant"))
+		}
+		return revert(cmd, args)
+	}
+	command.Flags().BoolVar(&yes, "yes", false, "delete everything")
+	return command
 }
 
 // migrationState is one line of `app migrate status`.

@@ -20,7 +20,7 @@ type comingSlot struct {
 func (a *app) next() *cobra.Command {
 	var (
 		definition periodic.Definition
-		key, from  string
+		key        string
 		count      int
 	)
 	command := &cobra.Command{
@@ -37,7 +37,7 @@ It needs no database.`,
 			if err != nil {
 				return err
 			}
-			start, err := parseInstant("--from", from)
+			start, err := instantFlag(cmd, "from", time.Now())
 			if err != nil {
 				return err
 			}
@@ -54,7 +54,7 @@ It needs no database.`,
 	flags.StringVar(&definition.Cron, "cron", "", "a cron expression of five fields, @daily and the like, or @every D")
 	flags.StringVar(&definition.Zone, "zone", "", "the time zone of --cron, such as America/Mexico_City")
 	flags.StringVar(&key, "key-format", "", "the key format of --cron: instant, date, iso_week or month (default instant)")
-	flags.StringVar(&from, "from", "", "the slots after this instant, such as 2026-05-29T18:00:00-06:00 (default now)")
+	flags.String("from", "", "the slots after this instant, such as 2026-05-29T18:00:00-06:00 (default now)")
 	flags.IntVar(&count, "count", 5, "how many slots")
 	flags.BoolVar(&a.json, "json", false, "print JSON")
 	command.MarkFlagsRequiredTogether("cron", "zone")
@@ -69,6 +69,8 @@ func (a *app) scheduleFor(args []string, definition periodic.Definition) (period
 	switch {
 	case len(args) == 1 && definition.Cron != "":
 		return periodic.Schedule{}, usage(errors.New("next: give either NAME or --cron, not both"))
+	case len(args) == 1 && definition.Key != "":
+		return periodic.Schedule{}, usage(errors.New("next: --key-format goes with --cron: NAME has its own"))
 	case len(args) == 1:
 		registry, err := a.registry()
 		if err != nil {
@@ -106,17 +108,15 @@ func (a *app) printSlots(cmd *cobra.Command, schedule periodic.Schedule, start t
 	return printTable(cmd.OutOrStdout(), []string{"SLOT", "LOCAL", "KEY"}, rows)
 }
 
-// parseInstant reads a flag's instant; empty is now.
-func parseInstant(flag, text string) (time.Time, error) {
-	return parseInstantOr(flag, text, time.Now())
-}
-
-func parseInstantOr(flag, text string, byDefault time.Time) (time.Time, error) {
-	if text == "" {
+// instantFlag reads a flag that is an instant. A flag that is given and empty is
+// a mistake, such as a variable that is not set: it must not mean the default.
+func instantFlag(cmd *cobra.Command, name string, byDefault time.Time) (time.Time, error) {
+	if !cmd.Flags().Changed(name) {
 		return byDefault, nil
 	}
+	flag, text := "--"+name, cmd.Flags().Lookup(name).Value.String()
 	at, err := time.Parse(time.RFC3339, text)
-	if err != nil {
+	if err != nil || at.IsZero() {
 		return at, usage(fmt.Errorf("%s %q: write the instant as 2026-05-29T18:00:00-06:00", flag, text))
 	}
 	return at, nil

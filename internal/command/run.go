@@ -17,10 +17,7 @@ import (
 )
 
 func (a *app) run() *cobra.Command {
-	var (
-		request workers.Request
-		slot    string
-	)
+	var request workers.Request
 	command := &cobra.Command{
 		Use:   "run NAME",
 		Short: "Run one slot, once, through the same claim transaction as the timers",
@@ -36,18 +33,18 @@ once. For people, EventBridge, Kubernetes and cron.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			request.Source = claim.Manual
-			if slot != "" {
-				at, err := parseInstant("--slot", slot)
-				if err != nil {
-					return err
-				}
-				request.Slot = at
+			var err error
+			if request.Slot, err = instantFlag(cmd, "slot", time.Time{}); err != nil {
+				return err
+			}
+			if cmd.Flags().Changed("key") && request.Key == "" {
+				return usage(errors.New(`--key "": write the key as app next prints it`))
 			}
 			return outcome(a.runOne(cmd, args[0], request))
 		},
 	}
 	flags := command.Flags()
-	flags.StringVar(&slot, "slot", "", "the slot's instant, such as 2026-05-30T00:00:00Z")
+	flags.String("slot", "", "the slot's instant, such as 2026-05-30T00:00:00Z")
 	flags.StringVar(&request.Key, "key", "", "the slot's key, such as 2026-W22")
 	flags.BoolVar(&request.DryRun, "dry-run", false, "say what would happen, write nothing")
 	flags.BoolVar(&request.Force, "force", false, "run it even if it already ran, under a new key")
@@ -67,6 +64,8 @@ func (a *app) runOne(cmd *cobra.Command, name string, request workers.Request) e
 	}
 	return withDatabase(cmd.Context(), func(ctx context.Context, db *pgxpool.Pool, id string) error {
 		runner := &workers.Runner{DB: db, Replica: id, Log: quiet()}
+		ctx, cancel := context.WithTimeout(ctx, replica.JobTimeout)
+		defer cancel()
 		result, err := runner.RunByHand(ctx, db, scheduled, request)
 		if err != nil {
 			return err
@@ -82,13 +81,15 @@ func printResult(to io.Writer, result workers.Result) error {
 	slot := fmt.Sprintf("%s@%s (slot %s)", result.Name, result.ClaimKey, instant(result.Slot))
 	var err error
 	switch {
+	case result.Outcome == claim.Ran && result.Run == nil:
+		_, err = fmt.Fprintf(to, "%s: ran\n", slot)
 	case result.Outcome == claim.Ran:
 		_, err = fmt.Fprintf(to, "%s: ran, %s effects\n", slot, orDash(result.Run.Effects))
 	case result.Run != nil:
 		_, err = fmt.Fprintf(to, "%s: already ran at %s by %s on replica %s, %s effects\n", slot,
 			result.Run.RanAt.UTC().Format(time.RFC3339), result.Run.Source, orDash(result.Run.Replica), orDash(result.Run.Effects))
 	case result.Outcome == claim.Duplicate:
-		err = errors.New(slot + ": the claim was lost, but its row is gone: run the command again")
+		_, err = fmt.Fprintf(to, "%s: already ran\n", slot)
 	default:
 		_, err = fmt.Fprintf(to, "%s: would run\n", slot)
 	}

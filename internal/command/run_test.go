@@ -1,6 +1,7 @@
 package command_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -77,7 +78,7 @@ func TestExitStatus(t *testing.T) {
 		"UnknownCommand":  {[]string{"sevre"}, 2, `unknown command "sevre"`},
 		"UnknownFlag":     {[]string{"run", "beat", "--sloot"}, 2, "unknown flag: --sloot"},
 		"NoName":          {[]string{"run"}, 2, "accepts 1 arg(s), received 0"},
-		"UnknownSchedule": {[]string{"run", "leaderbord_close"}, 2, `unknown schedule "leaderbord_close": the registry has anniversary, leaderboard_close, `},
+		"UnknownSchedule": {[]string{"run", "leaderbord_close"}, 2, `unknown schedule "leaderbord_close": the registry has anniversary, `},
 		"NoSlot": {
 			[]string{"run", "leaderboard_close", "--slot", "2026-05-29T12:00:00Z"}, 2,
 			`2026-05-29T12:00:00Z is not a slot of "leaderboard_close": the one before is 2026-05-23T00:00:00Z, the one after 2026-05-30T00:00:00Z`,
@@ -91,6 +92,15 @@ func TestExitStatus(t *testing.T) {
 		"NextBadCron":  {[]string{"next", "--cron", "0 0 30 2 *", "--zone", "UTC"}, 2, "0 0 30 2 *"}, // D1
 		"NextBadZone":  {[]string{"next", "--cron", "0 0 * * *", "--zone", "Europe/Berln"}, 2, "Europe/Berln"},
 		"NextBadCount": {[]string{"next", "beat", "--count", "0"}, 2, "--count 0"},
+		"EmptySlot":    {[]string{"run", "beat", "--slot", ""}, 2, `--slot ""`},
+		"ZeroSlot":     {[]string{"run", "beat", "--slot", "0001-01-01T00:00:00Z"}, 2, `--slot "0001-01-01T00:00:00Z"`},
+		"EmptyKey":     {[]string{"run", "beat", "--key", ""}, 2, `--key ""`},
+		"EmptyFrom":    {[]string{"next", "beat", "--from", ""}, 2, `--from ""`},
+		"KeyFormat":    {[]string{"next", "beat", "--key-format", "date"}, 2, "--key-format goes with --cron"},
+		"NotQuiteSlot": {[]string{"run", "stuck", "--slot", "2026-01-01T00:00:00.5Z"}, 2, "2026-01-01T00:00:00.5Z is not a slot"},
+		"MigrateTypo":  {[]string{"migrate", "upp"}, 2, `unknown command "upp"`},
+		"MigrateWhat":  {[]string{"migrate"}, 2, "say up, down or status"},
+		"MigrateDown":  {[]string{"migrate", "down"}, 2, "say --yes if that is meant"},
 		"DryRun":       {[]string{"run", "stuck", "--dry-run"}, 0, ""},
 		"Next":         {[]string{"next", "leaderboard_close"}, 0, ""},
 		"Runs":         {[]string{"runs"}, 0, ""},
@@ -141,14 +151,17 @@ func TestEnvironment(t *testing.T) {
 	t.Parallel()
 	db := postgrestest.New(t)
 	for value, want := range map[string]string{
-		"CLAIM_RETENTION=24h": "app: CLAIM_RETENTION is 24h0m0s: set it to 720h0m0s or more, such as 9600h\n",
-		"CLAIM_RETENTION=1d":  "CLAIM_RETENTION|ClaimRetention",
-		"LOG_FORMAT=xml":      `LOG_FORMAT is "xml": set it to auto, json or text`,
+		"CLAIM_RETENTION=24h":                     `^app: CLAIM_RETENTION is "24h": set it to 720h \(30 days\) or more, such as 9600h\n$`,
+		"CLAIM_RETENTION=1d":                      `^app: CLAIM_RETENTION is "1d": set it to 720h`,
+		"LOG_LEVEL=loud":                          `^app: LOG_LEVEL is "loud": set it to DEBUG, INFO, WARN or ERROR`,
+		"REPLICA_NAME=" + strings.Repeat("n", 91): "REPLICA_NAME has 91 characters: use at most 90",
+		"LOG_FORMAT=xml":                          `^app: LOG_FORMAT is "xml": set it to auto, json or text`,
 	} {
 		p := start(t, db, []string{value}, "serve")
 		_ = p.Wait()
 		require.Equal(t, 2, p.ProcessState.ExitCode(), value)
 		require.Regexp(t, want, p.stderr.String())
+		require.Equal(t, 1, strings.Count(p.stderr.String(), "\n"), "one line")
 	}
 }
 

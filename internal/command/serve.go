@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -58,7 +59,7 @@ func (a *app) serveReplica(ctx context.Context) error {
 		HTTPAddr:    config.HTTPAddr,
 		ID:          replica.NewID(config.ReplicaName),
 		Service:     config.ServiceName,
-		Retention:   config.ClaimRetention,
+		Retention:   time.Duration(config.ClaimRetention),
 		Registry:    registry,
 		Log:         config.logger(os.Stderr),
 	})

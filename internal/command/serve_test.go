@@ -1,6 +1,7 @@
 package command_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -98,6 +99,24 @@ func TestKillBetweenClaimAndCommit(t *testing.T) {
 	require.Equal(t, 1, effects())
 	require.Contains(t, heir.stderr.String(), `"slot already ran"`)
 	require.NotContains(t, heir.stderr.String(), `"ERROR"`)
+}
+
+// TestJobsThatNobodyCanReadAreSaid: what a plain INSERT got wrong is cancelled,
+// and the log says so.
+func TestJobsThatNobodyCanReadAreSaid(t *testing.T) {
+	t.Parallel()
+	db := postgrestest.New(t)
+	createBeats(t, db)
+	for _, args := range []string{`"text"`, `[1]`, `{"key": 1, "slot": 2}`, `{"key": "k", "slot": "yesterday"}`, `{}`, `null`} {
+		_, err := db.Exec(t.Context(), `INSERT INTO river_job (kind, args, queue, max_attempts) VALUES ('stuck', $1::text::jsonb, 'slots', 25)`, args)
+		require.NoError(t, err)
+	}
+	replica := serve(t, db, "reader")
+	eventually(t, "all are cancelled", func() bool {
+		return count(t, db, `SELECT count(*) FROM river_job WHERE kind = 'stuck' AND state = 'cancelled' AND attempt = 1`) == 6
+	})
+	replica.terminate(t)
+	require.Equal(t, 6, strings.Count(replica.stderr.String(), `"job cancelled`))
 }
 
 // TestServeRefusesTheOpenWorld is K1 as far as there is no login yet.

@@ -8,6 +8,7 @@
 programs=$1 folder=$2 superuser=$3 port=$4
 shift 4
 trap '' HUP INT TERM
+PATH=$PATH:/usr/bin:/bin # it must be able to clean up, whatever the parent's PATH
 exec 3<&0 </dev/null
 
 if "$programs/initdb" --pgdata="$folder/data" --username="$superuser" --pwfile="$folder/password" \

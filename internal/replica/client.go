@@ -52,6 +52,7 @@ func newClient(r *replica) (*river.Client[pgx.Tx], error) {
 		return nil, err
 	}
 	return river.NewClient(riverpgxv5.New(r.control), &river.Config{
+		ErrorHandler:         errorHandler{r.Log},
 		FetchOnlyKnownKinds:  true,
 		ID:                   r.ID,
 		JobTimeout:           JobTimeout,

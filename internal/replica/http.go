@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/http"
 	"time"
@@ -14,16 +15,16 @@ import (
 
 // serveHTTP serves the pages until ctx ends. It does not wait for the database:
 // a replica that cannot work yet is alive and says so.
-func (r *replica) serveHTTP(ctx context.Context) error {
-	listener, err := listen(ctx, r.HTTPAddr)
-	if err != nil {
-		return err
-	}
+func (r *replica) serveHTTP(ctx context.Context, listener net.Listener) error {
 	handler, err := web.Handler(ctx, web.Options{Client: r.client, Ready: r.ready, Run: r.runByHand, Log: r.Log})
 	if err != nil {
 		return fmt.Errorf("open pages: %w", errors.Join(err, listener.Close()))
 	}
+	running, cancel := context.WithCancel(context.WithoutCancel(ctx)) // requests outlive ctx for a while
+	defer cancel()
 	server := &http.Server{
+		BaseContext:       func(net.Listener) context.Context { return running },
+		ErrorLog:          slog.NewLogLogger(r.Log.Handler(), slog.LevelWarn),
 		Handler:           handler,
 		ReadHeaderTimeout: 5 * time.Second,
 		ReadTimeout:       15 * time.Second,
@@ -33,15 +34,22 @@ func (r *replica) serveHTTP(ctx context.Context) error {
 	}
 	r.Log.Info("serving", "replica", r.ID, "http", "http://"+listener.Addr().String())
 
-	stopped := context.AfterFunc(ctx, func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), hardStop)
-		defer cancel()
-		_ = server.Shutdown(ctx) // what is still open then ends with the process
+	stopped := make(chan struct{})
+	context.AfterFunc(ctx, func() {
+		defer close(stopped)
+		soft, done := context.WithTimeout(running, softStop)
+		defer done()
+		if server.Shutdown(soft) != nil { // runs by hand are as slots are: they may finish, then they are cancelled
+			cancel()
+			hard, done := context.WithTimeout(context.WithoutCancel(ctx), hardStop)
+			defer done()
+			_ = server.Shutdown(hard)
+		}
 	})
-	defer stopped()
 	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("serve pages: %w", err)
 	}
+	<-stopped // Serve returns when the stop begins
 	return nil
 }
 
@@ -71,5 +79,7 @@ func (r *replica) runByHand(ctx context.Context, name string, request workers.Re
 	if err != nil {
 		return workers.Result{}, err
 	}
+	ctx, cancel := context.WithTimeout(ctx, JobTimeout)
+	defer cancel()
 	return r.runner.RunByHand(ctx, r.working, scheduled, request)
 }

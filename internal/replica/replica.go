@@ -6,6 +6,7 @@ package replica
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -68,14 +69,17 @@ func Run(ctx context.Context, config Config) error {
 			r.Log.Warn("schedule", "warning", warning)
 		}
 	}
-	if err := r.open(ctx); err != nil {
+	listener, err := listen(ctx, r.HTTPAddr) // before anything is touched
+	if err != nil {
 		return err
 	}
-	defer r.control.Close()
-	defer r.working.Close()
+	if err := r.open(ctx); err != nil {
+		return errors.Join(err, listener.Close())
+	}
+	defer r.close()
 
 	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() error { return r.serveHTTP(ctx) })
+	group.Go(func() error { return r.serveHTTP(ctx, listener) })
 	group.Go(func() error { return r.work(ctx) })
 	return group.Wait()
 }
@@ -95,6 +99,21 @@ func (r *replica) open(ctx context.Context) (err error) {
 	}
 	r.catchUp = &periodic.CatchUp{DB: r.control, Client: r.client, Entries: r.Registry.Entries(), Replica: r.ID, Service: r.Service, Log: r.Log}
 	return nil
+}
+
+// close gives the pools back. It does not wait for a worker that holds on to its
+// connection: the end of the process takes it, and its claim rolls back.
+func (r *replica) close() {
+	closed := make(chan struct{})
+	go func() {
+		r.working.Close()
+		r.control.Close()
+		close(closed)
+	}()
+	select {
+	case <-closed:
+	case <-time.After(hardStop):
+	}
 }
 
 // work runs the timers and the workers until ctx ends.

@@ -90,5 +90,9 @@ func (r *replica) ready(ctx context.Context) error {
 	if !writable {
 		return errors.New("the database is read-only")
 	}
-	return nil
+	current, err := migrations.UpToDate(ctx, r.control)
+	if err == nil && !current {
+		err = errors.New("the schema is not that of this version: run app migrate up")
+	}
+	return err
 }

@@ -7,8 +7,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
+	"net"
 	"net/http"
+	"net/url"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -47,7 +51,7 @@ func Handler(ctx context.Context, options Options) (http.Handler, error) {
 	mux.HandleFunc("GET /healthz", healthz)
 	mux.HandleFunc("GET /readyz", options.readyz)
 	mux.HandleFunc("POST /schedules/{name}/run", options.run)
-	return http.NewCrossOriginProtection().Handler(http.MaxBytesHandler(mux, maxBody)), nil
+	return localOnly(http.NewCrossOriginProtection().Handler(http.MaxBytesHandler(mux, maxBody))), nil
 }
 
 // maxBody is more than any request here needs: River's page sends lists of ids.
@@ -70,17 +74,14 @@ func (o Options) readyz(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write([]byte("ready\n"))
 }
 
-// run runs one slot: ?slot=2026-05-30T00:00:00Z, or the latest due one. It
-// answers 200 also when the slot had run before, and says so.
+// run runs one slot: ?slot=2026-05-30T00:00:00Z or ?key=2026-W22, or the latest
+// due one. It answers 200 also when the slot had run before, and says so. A query
+// that it does not understand is refused: the latest slot is not a guess to make.
 func (o Options) run(w http.ResponseWriter, r *http.Request) {
-	request := workers.Request{Source: claim.Manual}
-	if text := r.URL.Query().Get("slot"); text != "" {
-		slot, err := time.Parse(time.RFC3339, text)
-		if err != nil {
-			http.Error(w, "slot: write it as 2026-05-30T00:00:00Z", http.StatusBadRequest)
-			return
-		}
-		request.Slot = slot
+	request, err := parseRequest(r.URL.RawQuery)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
 	}
 	result, err := o.Run(r.Context(), r.PathValue("name"), request)
 	switch {
@@ -95,4 +96,44 @@ func (o Options) run(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		_ = json.NewEncoder(w).Encode(result)
 	}
+}
+
+func parseRequest(query string) (workers.Request, error) {
+	request := workers.Request{Source: claim.Manual}
+	values, err := url.ParseQuery(query)
+	if err != nil {
+		return request, fmt.Errorf("query: %w", err)
+	}
+	for name, value := range values {
+		switch {
+		case len(values) > 1 || len(value) > 1 || value[0] == "":
+			return request, errors.New("query: give one slot or one key, or nothing")
+		case name == "key":
+			request.Key = value[0]
+		case name == "slot":
+			if request.Slot, err = time.Parse(time.RFC3339, value[0]); err != nil || request.Slot.IsZero() {
+				return request, errors.New("slot: write it as 2026-05-30T00:00:00Z")
+			}
+		default:
+			return request, fmt.Errorf("query: %q is neither slot nor key", name)
+		}
+	}
+	return request, nil
+}
+
+// localOnly refuses requests that name another host than this machine. The
+// pages have no login yet; a site whose name is made to point at this machine
+// would otherwise reach them through the operator's own browser.
+func localOnly(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		host := r.Host
+		if name, _, err := net.SplitHostPort(host); err == nil {
+			host = name
+		}
+		if ip := net.ParseIP(strings.Trim(host, "[]")); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+			http.Error(w, "open this page under its loopback address", http.StatusForbidden)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
 }

@@ -26,8 +26,8 @@ type Result struct {
 	Slot     time.Time     `json:"slot"`
 	Key      string        `json:"key"`
 	ClaimKey string        `json:"claim_key"` // the slot's key, or the forced run's own
-	Outcome  claim.Outcome `json:"outcome"`   // empty after a dry run
-	Run      *claim.Record `json:"run"`       // this run or the earlier one; nil if there is none yet
+	Outcome  claim.Outcome `json:"outcome"`   // empty after a dry run of a slot that has not run
+	Run      *claim.Record `json:"run"`       // this run or the earlier one; nil if there is none, or it cannot be read
 }
 
 // ErrBadSlot means that the request names no slot that may run.
@@ -60,6 +60,9 @@ func (r *Runner) RunByHand(ctx context.Context, db periodic.DB, scheduled Schedu
 		result.Run = nil
 	}
 	if request.DryRun {
+		if result.Run != nil {
+			result.Outcome = claim.Duplicate
+		}
 		return result, nil
 	}
 	a := &attempt{
@@ -68,11 +71,17 @@ func (r *Runner) RunByHand(ctx context.Context, db periodic.DB, scheduled Schedu
 	}
 	a.admit = a.waitTurn
 	result.Outcome, err = r.run(ctx, a)
+	for errors.Is(err, claim.ErrHeld) && ctx.Err() == nil { // its holder's end will tell
+		result.Outcome, err = r.run(ctx, a)
+	}
 	if err != nil {
 		return result, err
 	}
 	result.Run, err = claim.Find(ctx, db, claim.Key{Name: slot.Name, Key: result.ClaimKey})
-	return result, err
+	if err != nil {
+		r.Log.WarnContext(ctx, "read the run's record", "name", slot.Name, "key", result.ClaimKey, "error", err)
+	}
+	return result, nil // whatever the record says, the outcome stands
 }
 
 // pick finds the slot that a request means, and refuses one that is not due.
@@ -87,8 +96,7 @@ func pick(schedule periodic.Schedule, request Request, now time.Time) (periodic.
 		slot = named
 	case !request.Slot.IsZero():
 		if !schedule.Includes(request.Slot) {
-			return slot, fmt.Errorf("%w: %s is not a slot of %q: %s", ErrBadSlot,
-				request.Slot.UTC().Format(time.RFC3339), schedule.Name, neighbours(schedule, request.Slot))
+			return slot, notASlot(schedule, request.Slot)
 		}
 		slot = schedule.At(request.Slot)
 	default:
@@ -105,15 +113,16 @@ func pick(schedule periodic.Schedule, request Request, now time.Time) (periodic.
 	return slot, nil
 }
 
-// neighbours names the slots around an instant that is none.
-func neighbours(schedule periodic.Schedule, at time.Time) string {
-	text := "it has none before"
+// notASlot names the slots around an instant that is none.
+func notASlot(schedule periodic.Schedule, at time.Time) error {
+	around := "it has none before"
 	if before, ok := schedule.Latest(at); ok {
-		text = "the one before is " + before.At.Format(time.RFC3339)
+		around = "the one before is " + before.At.Format(time.RFC3339)
 	}
-	next := schedule.Next(at)
-	if next.IsZero() {
-		return text + " and none after"
+	if next := schedule.Next(at); next.IsZero() {
+		around += " and none after"
+	} else {
+		around += ", the one after " + next.Format(time.RFC3339)
 	}
-	return text + ", the one after " + next.Format(time.RFC3339)
+	return fmt.Errorf("%w: %s is not a slot of %q: %s", ErrBadSlot, at.UTC().Format(time.RFC3339Nano), schedule.Name, around)
 }

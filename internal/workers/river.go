@@ -45,6 +45,7 @@ type riverWorker[W Worker] struct {
 func (w *riverWorker[W]) Work(ctx context.Context, job *river.Job[Args[W]]) error {
 	a, err := w.attempt(job)
 	if err != nil {
+		w.runner.Log.WarnContext(ctx, "job cancelled", "name", w.schedule.Name, "job", job.ID, "error", err)
 		return river.JobCancel(err)
 	}
 	if early := a.slot.At.Sub(*job.AttemptedAt); early > 0 { // AttemptedAt is by the database's clock
@@ -87,10 +88,16 @@ const (
 func (w *riverWorker[W]) attempt(job *river.Job[Args[W]]) (*attempt, error) {
 	slot := periodic.Slot{Name: w.schedule.Name, Key: job.Args.Key, At: job.Args.Slot.UTC()}
 	from := source(job.JobRow)
-	// What our own timers named stands, also under another key format than now.
-	if slot.At.IsZero() || from == claim.External && slot.Key != w.schedule.At(slot.At).Key {
+	// What our own timers named stands, also under an older definition. Anybody
+	// else's must be a slot, or a job for any moment of a week would run, and eat,
+	// the week's slot.
+	switch {
+	case from != claim.External && !slot.At.IsZero():
+	case slot.Key != w.schedule.At(slot.At).Key:
 		return nil, fmt.Errorf("job %d: key %q and slot %q do not belong together: insert it with both, as app next --json prints them",
-			job.ID, slot.Key, slot.At.Format(time.RFC3339))
+			job.ID, slot.Key, slot.At.Format(time.RFC3339Nano))
+	case !w.schedule.Includes(slot.At):
+		return nil, fmt.Errorf("job %d: %w", job.ID, notASlot(w.schedule, slot.At))
 	}
 	a := &attempt{
 		worker: w.worker, slot: slot, key: slot.Key, rules: rules{Policy: w.schedule.Policy},

@@ -100,6 +100,22 @@ func TestJobToClaim(t *testing.T) {
 		requireTotals(t, db, 0, 0)
 	})
 
+	// With a period for a key, every moment of the week has the key of its slot.
+	t.Run("AMomentThatIsNoSlotDoesNotEatTheWeeks", func(t *testing.T) {
+		t.Parallel()
+		db := newEffects(t)
+		a := start(t, db, workers.On(probe{}, periodic.Definition{Cron: "0 18 * * FRI", Zone: "America/Mexico_City", Key: periodic.ISOWeek}))
+		for _, at := range []time.Time{friday.AddDate(0, 0, -3), friday.Add(500 * time.Millisecond)} {
+			_, err := a.Insert(t.Context(), workers.Args[probe]{Key: "2025-W22", Slot: at}, periodic.InsertOpts())
+			require.NoError(t, err)
+			job := a.settled(t)
+			require.Equal(t, rivertype.JobStateCancelled, job.State)
+			require.Contains(t, job.Errors[0].Error, `is not a slot of "probe": the one before is 2025-05-`)
+			write(t, db, `DELETE FROM river_job`) // its place in the queue was the week's
+		}
+		requireTotals(t, db, 0, 0)
+	})
+
 	// Whoever enqueues a coming slot on a Wednesday must not eat Friday's.
 	t.Run("AnEarlyJobWaitsForItsSlot", func(t *testing.T) {
 		t.Parallel()

@@ -38,7 +38,7 @@ func (r *Runner) run(ctx context.Context, a *attempt) (claim.Outcome, error) {
 	a.meta.Replica, a.meta.SlotAt = r.Replica, a.slot.At
 	outcome, err := r.try(ctx, a)
 
-	log := r.Log.With("name", a.slot.Name, "key", a.key, "slot", a.slot.At, "source", a.meta.Source, "attempt", a.meta.Attempt)
+	log := r.Log.With("name", a.slot.Name, "key", a.key, "slot", a.slot.At, "source", a.meta.Source, "attempt", a.meta.Attempt, "replica", r.Replica)
 	if panicked, ok := errors.AsType[*claim.PanicError](err); ok {
 		log = log.With("stack", panicked.Stack)
 	}

@@ -1,0 +1,36 @@
+package replica
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"time"
+
+	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/rivertype"
+)
+
+// errorHandler sees the failures that no worker sees, because River could not
+// make the worker's arguments of the job's. Nothing mends such a job: it is
+// cancelled, and said.
+type errorHandler struct{ log *slog.Logger }
+
+// HandleError implements [river.ErrorHandler].
+func (h errorHandler) HandleError(ctx context.Context, job *rivertype.JobRow, err error) *river.ErrorHandlerResult {
+	var slot struct {
+		Key  string    `json:"key"`
+		Slot time.Time `json:"slot"`
+	}
+	if json.Unmarshal(job.EncodedArgs, &slot) == nil {
+		return nil // a worker's own failure, which it has logged
+	}
+	h.log.WarnContext(ctx, "job cancelled: its arguments cannot be read", "name", job.Kind, "job", job.ID, "error", err)
+	return &river.ErrorHandlerResult{SetCancelled: true}
+}
+
+// HandlePanic implements [river.ErrorHandler]. A worker's panic does not come
+// here: the claim makes an error of it.
+func (h errorHandler) HandlePanic(ctx context.Context, job *rivertype.JobRow, value any, trace string) *river.ErrorHandlerResult {
+	h.log.ErrorContext(ctx, "panic outside a worker", "name", job.Kind, "job", job.ID, "panic", value, "stack", trace)
+	return nil
+}
