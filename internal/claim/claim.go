@@ -62,6 +62,8 @@ const (
 	SkippedLate    Outcome = "skipped_late"    // too long after its slot
 	SkippedPaused  Outcome = "skipped_paused"  // its schedule is paused
 	SkippedOverlap Outcome = "skipped_overlap" // another slot of its schedule was at work
+
+	SkippedSuperseded Outcome = "skipped_superseded" // its schedule no longer has it
 )
 
 // A Step is one part of the work. It writes through tx and never ends it: tx

@@ -97,6 +97,8 @@ func TestPages(t *testing.T) {
 		{http.MethodPost, "/schedules/stuck/run?key=2026-01-01T00:00:00Z", nil, http.StatusOK},
 		{http.MethodPost, "/schedules/stuck/run?key=2026-01-01T00:00:00Z", []string{"Host", "evil.example"}, http.StatusForbidden},
 		{http.MethodGet, "/river/", []string{"Host", "evil.example"}, http.StatusForbidden},
+		{http.MethodGet, "/healthz", []string{"Host", "10.0.0.7:8080"}, http.StatusOK}, // as the probes of platforms do
+		{http.MethodGet, "/readyz", []string{"Host", "10.0.0.7:8080"}, http.StatusOK},
 		{http.MethodPost, "/schedules/stuck/run?slot=2026-01-02T00:00:00Z", nil, http.StatusUnprocessableEntity},
 		{http.MethodPost, "/schedules/leaderboard_close/run?slot=2026-05-30T00:00:00Z", nil, http.StatusInternalServerError}, // nobody has settled here: no bot
 	} {

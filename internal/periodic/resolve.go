@@ -96,14 +96,23 @@ func (c *CatchUp) enqueue(ctx context.Context, tx pgx.Tx, entry Entry, slots []t
 	if err != nil {
 		return 0, fmt.Errorf("enqueue: %w", err)
 	}
-	fresh := 0
+	fresh := make([]int64, 0, len(inserted))
 	for _, result := range inserted {
 		if !result.UniqueSkippedAsDuplicate {
-			fresh++
+			fresh = append(fresh, result.Job.ID)
 		}
 	}
-	return fresh, nil
+	if _, err := tx.Exec(ctx, dueNowSQL, fresh); err != nil {
+		return 0, fmt.Errorf("enqueue: %w", err)
+	}
+	return len(fresh), nil
 }
+
+// dueNowSQL: River stamps a job with the clock of this process. One that is an
+// hour ahead would hold the slot back for an hour, and its unique key would keep
+// everybody else from enqueueing it.
+const dueNowSQL = `
+UPDATE river_job SET scheduled_at = clock_timestamp() WHERE id = ANY ($1) AND scheduled_at > clock_timestamp()`
 
 func texts(ctx context.Context, tx pgx.Tx, sql string, args ...any) ([]string, error) {
 	rows, err := tx.Query(ctx, sql, args...)

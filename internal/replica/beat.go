@@ -21,14 +21,17 @@ const (
 	goneAfter = 15 * time.Second
 )
 
-// beatSQL tells that this replica lives, and asks who else does not.
+// beatSQL tells that this replica lives, and asks whether anybody left a slot.
 const beatSQL = `
 WITH beat AS (
     INSERT INTO replicas (id, service, host, version, schedules, started_at, last_seen_at)
     VALUES ($1, $2, $3, $4, $5, $6, clock_timestamp())
     ON CONFLICT (id) DO UPDATE SET last_seen_at = clock_timestamp()
 )
-SELECT clock_timestamp(), ARRAY(SELECT id FROM replicas WHERE last_seen_at < clock_timestamp() - $7::interval)`
+SELECT clock_timestamp(),
+       EXISTS (SELECT FROM replicas WHERE last_seen_at < clock_timestamp() - $7::interval)
+       OR EXISTS (SELECT FROM river_job WHERE state = 'running' AND queue = $8 AND attempted_at < clock_timestamp() - $7::interval
+                  AND NOT EXISTS (SELECT FROM replicas WHERE id = attempted_by[array_upper(attempted_by, 1)]))`
 
 // signOn is the first beat. It comes before the first job, so that there is no
 // job whose replica nobody knows.
@@ -42,14 +45,19 @@ func (r *replica) signOn(ctx context.Context) error {
 func (r *replica) beat(ctx context.Context) error {
 	host, _ := os.Hostname() // for people only
 	var now time.Time
-	var gone []string
+	var left bool
 	asked := time.Now()
-	err := r.control.QueryRow(ctx, beatSQL, r.ID, r.Service, host, version(), r.scheduleNames(), r.catchUp.StartedAt, goneAfter).Scan(&now, &gone)
+	err := r.control.QueryRow(ctx, beatSQL, r.ID, r.Service, host, version(), r.scheduleNames(), r.catchUp.StartedAt, goneAfter, periodic.Queue).Scan(&now, &left)
 	if err != nil {
 		return fmt.Errorf("beat: %w", err)
 	}
 	r.clock.compare(r.Log, asked, now, time.Now())
-	if len(gone) > 0 {
+	if r.clock.off {
+		if err := r.pullIn(ctx); err != nil {
+			return err
+		}
+	}
+	if left {
 		return r.handBack(ctx)
 	}
 	return nil

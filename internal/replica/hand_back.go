@@ -18,11 +18,16 @@ const endSQL = `
 SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
 WHERE datname = current_database() AND application_name = ANY ($1)`
 
-// handBackSQL returns the slots that were running on gone replicas. The attempt
-// counts: it may have been the slot that killed the replica.
+// handBackSQL returns the slots that were running on gone replicas, and those on
+// replicas that nobody knows any more. The attempt counts: it may have been the
+// slot that killed the replica.
 const handBackSQL = `
 UPDATE river_job SET state = 'available', scheduled_at = clock_timestamp()
-WHERE state = 'running' AND queue = $1 AND attempted_by[array_upper(attempted_by, 1)] = ANY ($2)`
+WHERE state = 'running' AND queue = $1 AND (
+    attempted_by[array_upper(attempted_by, 1)] = ANY ($2)
+    OR attempted_at < clock_timestamp() - $3::interval
+       AND NOT EXISTS (SELECT FROM replicas WHERE id = attempted_by[array_upper(attempted_by, 1)])
+)`
 
 // handBack returns the slots of replicas that are gone to the queue. If one of
 // them was only slow, its claim decides: whichever attempt commits first has
@@ -34,19 +39,22 @@ func (r *replica) handBack(ctx context.Context) error {
 			return err
 		}
 		gone, err := pgx.CollectRows(rows, pgx.RowTo[string])
-		if err != nil || len(gone) == 0 { // another replica was first
+		if err != nil {
 			return err
 		}
 		sessions := make([]string, 0, len(gone))
 		for _, id := range gone {
-			sessions = append(sessions, "ranura/"+id+" worker")
+			sessions = append(sessions, "ranura/"+id+" worker", "ranura/"+id+" control")
 		}
 		if _, err := tx.Exec(ctx, endSQL, sessions); err != nil {
 			return err
 		}
-		tag, err := tx.Exec(ctx, handBackSQL, periodic.Queue, gone)
+		tag, err := tx.Exec(ctx, handBackSQL, periodic.Queue, gone, goneAfter)
 		if err != nil {
 			return err
+		}
+		if len(gone) == 0 && tag.RowsAffected() == 0 {
+			return nil // another replica was first
 		}
 		r.Log.Warn("replicas are gone: their slots are handed back", "replicas", gone, "slots", tag.RowsAffected())
 		return r.retire(ctx, tx)

@@ -45,13 +45,16 @@ func Handler(ctx context.Context, options Options) (http.Handler, error) {
 		return nil, err
 	}
 
-	mux := http.NewServeMux()
-	mux.Handle("GET /{$}", http.RedirectHandler("/river/", http.StatusFound))
-	mux.Handle("/river/", ui)
-	mux.HandleFunc("GET /healthz", healthz)
-	mux.HandleFunc("GET /readyz", options.readyz)
-	mux.HandleFunc("POST /schedules/{name}/run", options.run)
-	return localOnly(http.NewCrossOriginProtection().Handler(http.MaxBytesHandler(mux, maxBody))), nil
+	pages := http.NewServeMux()
+	pages.Handle("GET /{$}", http.RedirectHandler("/river/", http.StatusFound))
+	pages.Handle("/river/", ui)
+	pages.HandleFunc("POST /schedules/{name}/run", options.run)
+
+	handler := http.NewServeMux() // a probe comes under any name, or none
+	handler.HandleFunc("GET /healthz", healthz)
+	handler.HandleFunc("GET /readyz", options.readyz)
+	handler.Handle("/", localOnly(http.NewCrossOriginProtection().Handler(http.MaxBytesHandler(pages, maxBody))))
+	return handler, nil
 }
 
 // maxBody is more than any request here needs: River's page sends lists of ids.

@@ -67,7 +67,7 @@ func (r *Runner) RunByHand(ctx context.Context, db periodic.DB, scheduled Schedu
 	}
 	a := &attempt{
 		worker: scheduled.worker, slot: slot, key: result.ClaimKey,
-		meta: claim.Meta{Source: request.Source}, rules: rules{Policy: scheduled.Policy},
+		meta: claim.Meta{Source: request.Source}, code: scheduled.Definition, rules: rules{Definition: scheduled.Definition},
 	}
 	a.admit = a.waitTurn
 	result.Outcome, err = r.run(ctx, a)

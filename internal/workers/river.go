@@ -100,7 +100,7 @@ func (w *riverWorker[W]) attempt(job *river.Job[Args[W]]) (*attempt, error) {
 		return nil, fmt.Errorf("job %d: %w", job.ID, notASlot(w.schedule, slot.At))
 	}
 	a := &attempt{
-		worker: w.worker, slot: slot, key: slot.Key, rules: rules{Policy: w.schedule.Policy},
+		worker: w.worker, slot: slot, key: slot.Key, code: w.schedule.Definition, rules: rules{Definition: w.schedule.Definition},
 		meta:   claim.Meta{Source: from, JobID: job.ID, Attempt: job.Attempt, Patience: patience},
 		finish: []claim.Step{func(ctx context.Context, tx pgx.Tx) error { return complete(ctx, tx, job) }},
 	}

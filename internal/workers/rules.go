@@ -12,16 +12,18 @@ import (
 	"github.com/ranura/ranura/internal/periodic"
 )
 
-// rules are what holds for a slot when it runs: the stored policy of its
+// rules are what holds for a slot when it runs: the stored definition of its
 // schedule, which may be newer than this binary's.
 type rules struct {
-	periodic.Policy
+	periodic.Definition
 
-	Paused bool
+	ChangedAt time.Time // when the definition did
+	Paused    bool
 }
 
 const rulesSQL = `
-SELECT paused_at IS NOT NULL, max_lateness, overlap, give_up_after, min_effects
+SELECT cron, zone, key_format, gap, fold, catch_up, max_lateness, max_count, overlap, give_up_after, min_effects,
+       definition_changed_at, paused_at IS NOT NULL
 FROM worker_schedules WHERE name = $1`
 
 // read replaces the rules by the stored ones. A schedule that is not stored
@@ -31,9 +33,10 @@ func (r *rules) read(ctx context.Context, db periodic.DB, name string) error {
 	if err != nil {
 		return fmt.Errorf("read the policy of %q: %w", name, err)
 	}
-	stored := *r
-	_, err = pgx.ForEachRow(rows, []any{&stored.Paused, &stored.MaxLateness, &stored.Overlap, &stored.GiveUpAfter, &stored.MinEffects},
-		func() error { *r = stored; return nil })
+	var s rules
+	into := []any{&s.Cron, &s.Zone, &s.Key, &s.Gap, &s.Fold, &s.CatchUp, &s.MaxLateness, &s.MaxCount, &s.Overlap, &s.GiveUpAfter,
+		&s.MinEffects, &s.ChangedAt, &s.Paused}
+	_, err = pgx.ForEachRow(rows, into, func() error { *r = s; return nil })
 	if err != nil {
 		return fmt.Errorf("read the policy of %q: %w", name, err)
 	}
@@ -44,7 +47,12 @@ func (r *rules) read(ctx context.Context, db periodic.DB, name string) error {
 // database's clock. What an operator asked for is neither paused nor too late.
 func (a *attempt) admitAt(ctx context.Context, tx pgx.Tx, now time.Time) error {
 	asked := a.meta.Source == claim.Backfill
+	superseded, err := a.superseded()
 	switch {
+	case err != nil:
+		return err
+	case superseded:
+		return claim.Skip(claim.SkippedSuperseded)
 	case a.rules.Paused && !asked:
 		return claim.Skip(claim.SkippedPaused)
 	case now.Sub(a.slot.At) > a.rules.MaxLateness && !asked:
@@ -52,23 +60,37 @@ func (a *attempt) admitAt(ctx context.Context, tx pgx.Tx, now time.Time) error {
 	case a.rules.Overlap == periodic.Allow:
 		return nil
 	}
-	free, err := tryTurn(ctx, tx, a.slot.Name)
-	if err != nil {
-		return err
-	}
-	if a.rules.Overlap == periodic.Skip {
-		if !free {
-			return claim.Skip(claim.SkippedOverlap)
+	if a.rules.Overlap == periodic.Wait { // asked before the turn is tried: who only looks must not be in the oldest's way
+		oldest, err := isOldest(ctx, tx, a.slot)
+		if err == nil && !oldest {
+			err = river.JobSnooze(again)
 		}
-		return nil
+		if err != nil {
+			return err
+		}
 	}
-	if free {
-		free, err = isOldest(ctx, tx, a.slot)
-	}
-	if err == nil && !free {
+	free, err := tryTurn(ctx, tx, a.slot.Name)
+	switch {
+	case err != nil || free:
+		return err
+	case a.rules.Overlap == periodic.Skip:
+		return claim.Skip(claim.SkippedOverlap)
+	default:
 		return river.JobSnooze(again)
 	}
-	return err
+}
+
+// superseded reports whether a timer named a slot that the definition no longer
+// has: one that goes by an older definition may, until it hears of the change.
+func (a *attempt) superseded() (bool, error) {
+	if a.meta.Source != claim.Schedule || a.rules.Definition == a.code || !a.slot.At.After(a.rules.ChangedAt) {
+		return false, nil
+	}
+	stored, err := periodic.Parse(a.slot.Name, a.rules.Definition)
+	if err != nil {
+		return false, err
+	}
+	return !stored.Includes(a.slot.At), nil
 }
 
 // A turn is a lock that one slot of a schedule has at a time, until its

@@ -28,6 +28,7 @@ type attempt struct {
 	slot   periodic.Slot
 	key    string // the claim's key: the slot's, unless somebody forces a second run
 	meta   claim.Meta
+	code   periodic.Definition
 	rules  rules      // until they are read, those of the code
 	admit  claim.Step // decides, under the claim and before the work, what the rules make of the slot
 	finish []claim.Step
