@@ -2,7 +2,7 @@ LINT = go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 FLAGS = -trimpath -ldflags "-s -w"
 
 .DEFAULT_GOAL = help
-.PHONY: help check test race lint vet tidy fmt fmt-check build dev image bench fuzz clean
+.PHONY: help check test race chaos chaos-mutants lint vet tidy fmt fmt-check build dev image bench fuzz clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -15,6 +15,15 @@ test: ## Run the tests, on a Postgres that they start themselves
 
 race: ## Run the tests with the race detector; needs a C compiler
 	CGO_ENABLED=1 go test -race -count=1 ./...
+
+DURATION ?= 5m
+SEED ?= 0
+
+chaos: ## Run the fault suite: DURATION=5m SEED=0 (drawn); it prints its figures
+	go test ./internal/chaos -count=1 -v -timeout 90m -run '^TestPromise$$' -chaos $(DURATION) -seed $(SEED)
+
+chaos-mutants: ## See the fault suite turn red on services with a mistake in them
+	go test ./internal/chaos -count=1 -v -timeout 60m -run '^TestMutants$$' -mutants
 
 lint: ## Run the linters; the first run builds them, in about two minutes
 	$(LINT) run ./...

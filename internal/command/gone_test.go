@@ -53,15 +53,17 @@ func TestGoneReplica(t *testing.T) {
 					return count(t, db, `SELECT count(*) FROM replicas`) == 2
 				})
 				beats(t, db, "schedule", 5)
+				awaitEverySecond(t, db)
 				victim.terminate(t)
 			}
+			awaitEverySecond(t, db)
 			heir.terminate(t)
 			require.Equal(t, 1, effects(), "the zombie writes nothing")
 			require.Zero(t, count(t, db, `SELECT count(*) FROM river_job WHERE state = 'running'`))
 			require.Zero(t, count(t, db, `SELECT count(*) FROM replicas`), "who stops in order signs off")
 			_, err = db.Exec(t.Context(), `DELETE FROM beats WHERE slot = '2026-01-01Z'`) // the rest are the seconds
 			require.NoError(t, err)
-			requireEverySecond(t, db)
+			requireNoneTwice(t, db)
 		})
 	}
 }

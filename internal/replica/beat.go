@@ -31,7 +31,9 @@ WITH beat AS (
 SELECT clock_timestamp(),
        EXISTS (SELECT FROM replicas WHERE last_seen_at < clock_timestamp() - $7::interval)
        OR EXISTS (SELECT FROM river_job WHERE state = 'running' AND queue = $8 AND attempted_at < clock_timestamp() - $7::interval
-                  AND NOT EXISTS (SELECT FROM replicas WHERE id = attempted_by[array_upper(attempted_by, 1)]))`
+                  AND NOT EXISTS (SELECT FROM replicas WHERE id = attempted_by[array_upper(attempted_by, 1)]))
+       OR EXISTS (SELECT FROM river_job WHERE state IN ('available', 'retryable', 'scheduled') AND queue = $8
+                  AND scheduled_at > clock_timestamp() + $9::interval)`
 
 // signOn is the first beat. It comes before the first job, so that there is no
 // job whose replica nobody knows.
@@ -47,18 +49,14 @@ func (r *replica) beat(ctx context.Context) error {
 	var now time.Time
 	var left bool
 	asked := time.Now()
-	err := r.control.QueryRow(ctx, beatSQL, r.ID, r.Service, host, version(), r.scheduleNames(), r.catchUp.StartedAt, goneAfter, periodic.Queue).Scan(&now, &left)
+	err := r.control.QueryRow(ctx, beatSQL, r.ID, r.Service, host, version(), r.scheduleNames(), r.catchUp.StartedAt,
+		goneAfter, periodic.Queue, longestRetry).Scan(&now, &left)
 	if err != nil {
 		return fmt.Errorf("beat: %w", err)
 	}
 	r.clock.compare(r.Log, asked, now, time.Now())
-	if r.clock.off {
-		if err := r.pullIn(ctx); err != nil {
-			return err
-		}
-	}
 	if left {
-		return r.handBack(ctx)
+		return r.handBack(ctx, now)
 	}
 	return nil
 }

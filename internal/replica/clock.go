@@ -1,12 +1,8 @@
 package replica
 
 import (
-	"context"
-	"fmt"
 	"log/slog"
 	"time"
-
-	"github.com/ranura/ranura/internal/periodic"
 )
 
 // maxSkew is how far a replica's clock may be off before it says so. What is due
@@ -35,23 +31,4 @@ func (c *clock) compare(log *slog.Logger, before, database, after time.Time) {
 		log.Info("this replica's clock is right again", "skew", skew)
 	}
 	c.off = skew.Abs() > maxSkew
-}
-
-// pullInSQL makes the jobs due that this replica's clock has put off for longer
-// than a retry may take.
-const pullInSQL = `
-UPDATE river_job SET scheduled_at = clock_timestamp()
-WHERE queue = $1 AND state IN ('available', 'retryable', 'scheduled')
-  AND scheduled_at > clock_timestamp() + $2::interval
-  AND attempted_by[array_upper(attempted_by, 1)] = $3`
-
-// longestRetry is a little more than the retry policy allows.
-const longestRetry = 11 * time.Minute
-
-// pullIn mends what River stamps with this replica's clock, while it is wrong.
-func (r *replica) pullIn(ctx context.Context) error {
-	if _, err := r.control.Exec(ctx, pullInSQL, periodic.Queue, longestRetry, r.ID); err != nil {
-		return fmt.Errorf("pull in retries: %w", err)
-	}
-	return nil
 }

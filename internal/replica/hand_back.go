@@ -3,6 +3,7 @@ package replica
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -29,10 +30,22 @@ WHERE state = 'running' AND queue = $1 AND (
        AND NOT EXISTS (SELECT FROM replicas WHERE id = attempted_by[array_upper(attempted_by, 1)])
 )`
 
+// longestRetry is a little more than the retry policy allows.
+const longestRetry = 11 * time.Minute
+
+// pullInSQL makes slots due that are put off for longer than a retry may take.
+// River stamps retries and snoozes with the clock of the process: one that is an
+// hour ahead puts its slots off by an hour. Texts are compared, because a job
+// that somebody else inserted may carry anything.
+const pullInSQL = `
+UPDATE river_job SET scheduled_at = clock_timestamp()
+WHERE state IN ('available', 'retryable', 'scheduled') AND queue = $1
+  AND scheduled_at > clock_timestamp() + $2::interval AND args->>'slot' COLLATE "C" <= $3`
+
 // handBack returns the slots of replicas that are gone to the queue. If one of
 // them was only slow, its claim decides: whichever attempt commits first has
 // the slot, and the other one finds it done.
-func (r *replica) handBack(ctx context.Context) error {
+func (r *replica) handBack(ctx context.Context, now time.Time) error {
 	err := pgx.BeginFunc(ctx, r.control, func(tx pgx.Tx) error {
 		rows, err := tx.Query(ctx, goneSQL, goneAfter)
 		if err != nil {
@@ -52,6 +65,13 @@ func (r *replica) handBack(ctx context.Context) error {
 		tag, err := tx.Exec(ctx, handBackSQL, periodic.Queue, gone, goneAfter)
 		if err != nil {
 			return err
+		}
+		pulled, err := tx.Exec(ctx, pullInSQL, periodic.Queue, longestRetry, now.UTC().Format(time.RFC3339))
+		if err != nil {
+			return err
+		}
+		if pulled.RowsAffected() > 0 {
+			r.Log.Warn("slots were put off by a clock that is ahead: they are due now", "slots", pulled.RowsAffected())
 		}
 		if len(gone) == 0 && tag.RowsAffected() == 0 {
 			return nil // another replica was first
