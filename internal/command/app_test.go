@@ -157,3 +157,22 @@ func eventually(t *testing.T, what string, condition func() bool) {
 	t.Helper()
 	require.Eventually(t, condition, time.Minute, 20*time.Millisecond, what)
 }
+
+// midSlot starts a replica named victim that has claimed the slot of New Year
+// 2026 and written its effect, and cannot go on before release is called.
+func midSlot(t *testing.T, db *pgxpool.Pool) (victim *process, release func()) {
+	t.Helper()
+	holder, err := db.Begin(t.Context())
+	require.NoError(t, err)
+	_, err = holder.Exec(t.Context(), `SELECT pg_advisory_xact_lock($1)`, stuckLock)
+	require.NoError(t, err)
+
+	victim = serve(t, db, "victim")
+	_, err = db.Exec(t.Context(), `
+		INSERT INTO river_job (kind, args, queue, max_attempts)
+		VALUES ('stuck', '{"key": "2026-01-01T00:00:00Z", "slot": "2026-01-01T00:00:00Z"}', 'slots', 25)`)
+	require.NoError(t, err)
+	const atTheLock = `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'advisory'`
+	eventually(t, "the worker holds its claim and its effect", func() bool { return count(t, db, atTheLock) == 1 })
+	return victim, func() { require.NoError(t, holder.Rollback(t.Context())) }
+}

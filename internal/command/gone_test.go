@@ -21,23 +21,11 @@ func TestGoneReplica(t *testing.T) {
 			db := postgrestest.New(t)
 			createBeats(t, db)
 			effects := func() int { return count(t, db, `SELECT count(*) FROM beats WHERE slot = '2026-01-01Z'`) }
-			holder, err := db.Begin(t.Context())
-			require.NoError(t, err)
-			_, err = holder.Exec(t.Context(), `SELECT pg_advisory_xact_lock($1)`, stuckLock)
-			require.NoError(t, err)
-
-			victim := serve(t, db, "victim")
-			_, err = db.Exec(t.Context(), `
-				INSERT INTO river_job (kind, args, queue, max_attempts)
-				VALUES ('stuck', '{"key": "2026-01-01T00:00:00Z", "slot": "2026-01-01T00:00:00Z"}', 'slots', 25)`)
-			require.NoError(t, err)
-			eventually(t, "the slot runs", func() bool {
-				return count(t, db, `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'advisory'`) == 1
-			})
+			victim, release := midSlot(t, db)
 			heir := serve(t, db, "heir")
 			require.NoError(t, victim.Process.Signal(signal))
 			died := time.Now()
-			require.NoError(t, holder.Rollback(t.Context()))
+			release()
 			require.Zero(t, effects())
 
 			eventually(t, "the slot is done by the other one", func() bool {
@@ -61,7 +49,7 @@ func TestGoneReplica(t *testing.T) {
 			require.Equal(t, 1, effects(), "the zombie writes nothing")
 			require.Zero(t, count(t, db, `SELECT count(*) FROM river_job WHERE state = 'running'`))
 			require.Zero(t, count(t, db, `SELECT count(*) FROM replicas`), "who stops in order signs off")
-			_, err = db.Exec(t.Context(), `DELETE FROM beats WHERE slot = '2026-01-01Z'`) // the rest are the seconds
+			_, err := db.Exec(t.Context(), `DELETE FROM beats WHERE slot = '2026-01-01Z'`) // the rest are the seconds
 			require.NoError(t, err)
 			requireNoneTwice(t, db)
 		})

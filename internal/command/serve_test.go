@@ -62,22 +62,10 @@ func TestKillBetweenClaimAndCommit(t *testing.T) {
 	effects := func() int { return count(t, db, `SELECT count(*) FROM beats WHERE slot = '2026-01-01Z'`) }
 	claims := func() int { return count(t, db, `SELECT count(*) FROM worker_runs WHERE name = 'stuck'`) }
 
-	holder, err := db.Begin(t.Context())
-	require.NoError(t, err)
-	_, err = holder.Exec(t.Context(), `SELECT pg_advisory_xact_lock($1)`, stuckLock)
-	require.NoError(t, err)
-
-	victim := serve(t, db, "victim")
-	_, err = db.Exec(t.Context(), `
-		INSERT INTO river_job (kind, args, queue, max_attempts)
-		VALUES ('stuck', '{"key": "2026-01-01T00:00:00Z", "slot": "2026-01-01T00:00:00Z"}', 'slots', 25)`)
-	require.NoError(t, err)
-	const atTheLock = `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'advisory'`
-	eventually(t, "the worker holds its claim and its effect", func() bool { return count(t, db, atTheLock) == 1 })
-
+	victim, release := midSlot(t, db)
 	require.NoError(t, victim.Process.Kill())
 	_ = victim.Wait()
-	require.NoError(t, holder.Rollback(t.Context()))
+	release()
 	eventually(t, "the server ends the dead replica's transaction", func() bool {
 		return count(t, db, `SELECT count(*) FROM pg_stat_activity WHERE application_name LIKE 'ranura/victim-%'`) == 0
 	})
@@ -90,7 +78,7 @@ func TestKillBetweenClaimAndCommit(t *testing.T) {
 	require.Equal(t, 1, effects(), "the retry pays once")
 
 	heir := serve(t, db, "heir")
-	_, err = db.Exec(t.Context(), `UPDATE river_job SET state = 'available' WHERE kind = 'stuck'`) // as the rescuer does, after its minute
+	_, err := db.Exec(t.Context(), `UPDATE river_job SET state = 'available' WHERE kind = 'stuck'`) // as the rescuer does, after its minute
 	require.NoError(t, err)
 	eventually(t, "the job that was left running completes as a no-op", func() bool {
 		return count(t, db, `SELECT count(*) FROM river_job WHERE kind = 'stuck' AND state = 'completed'`) == 1
