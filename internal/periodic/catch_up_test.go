@@ -181,6 +181,23 @@ func TestCatchUp(t *testing.T) {
 		require.Equal(t, 2, db.pass(t, c).Enqueued)
 	})
 
+	t.Run("AForgottenSlotDoesNotStopTheMarkForEver", func(t *testing.T) {
+		t.Parallel()
+		db := newTown(t)
+		c := db.replica(t, entry(t, "daily", periodic.Definition{Cron: "@daily"}))
+		now, err := periodic.Now(t.Context(), db)
+		require.NoError(t, err)
+		// Enqueued long ago, and their jobs deleted by an operator.
+		db.exec(t, `UPDATE worker_schedules SET resolved_through = now() - interval '20 days'`)
+		db.pass(t, c)
+		hopeless := now.UTC().AddDate(0, 0, -8) // seven days late, and a day of trying
+		first, last := now.UTC().AddDate(0, 0, -19).Truncate(24*time.Hour), hopeless.Truncate(24*time.Hour)
+		require.Equal(t, []string{fmt.Sprintf("skipped_late %d %s %s", int(last.Sub(first).Hours()/24)+1,
+			first.Format("2006-01-02T15:04"), last.Format("2006-01-02T15:04"))}, db.skips(t, "daily"))
+		require.Equal(t, []string{last.Format("2006-01-02")}, db.strings(t, `SELECT to_char(resolved_through AT TIME ZONE 'UTC', 'YYYY-MM-DD') FROM worker_schedules`))
+		require.Empty(t, db.jobs(t, "daily"), "what an operator deleted stays deleted")
+	})
+
 	t.Run("ResolvedThroughStopsAtTheFirstOpenSlot", func(t *testing.T) {
 		t.Parallel()
 		db := newTown(t)

@@ -22,8 +22,10 @@ WHERE name = $1 AND last_slot > $2 AND first_slot <= $3`
 
 // resolvedThrough walks from the old mark over the slots that have a row or a
 // recorded skip, and stops at the first that has neither. It does not pass
-// enqueued_through.
-func resolvedThrough(ctx context.Context, tx pgx.Tx, schedule Schedule, from *stored) (time.Time, error) {
+// enqueued_through. A slot whose job was given up or deleted so long ago that
+// nobody will run it of his own accord does not stop it for ever: such slots are
+// returned, to be recorded as too late.
+func resolvedThrough(ctx context.Context, tx pgx.Tx, schedule Schedule, from *stored) (mark time.Time, forgotten []time.Time, err error) {
 	var slots []Slot
 	for slot := range schedule.Slots(from.resolvedThrough, from.enqueuedThrough) {
 		if slots = append(slots, slot); len(slots) == stride {
@@ -31,17 +33,17 @@ func resolvedThrough(ctx context.Context, tx pgx.Tx, schedule Schedule, from *st
 		}
 	}
 	if len(slots) == 0 {
-		return from.enqueuedThrough, nil
+		return from.enqueuedThrough, nil, nil
 	}
 	last := slots[len(slots)-1].At
 	rows, err := tx.Query(ctx, resolvedSQL, schedule.Name, from.resolvedThrough, last)
 	if err != nil {
-		return time.Time{}, fmt.Errorf("read resolved slots: %w", err)
+		return mark, nil, fmt.Errorf("read resolved slots: %w", err)
 	}
 	type span struct{ First, Last time.Time }
 	spans, err := pgx.CollectRows(rows, pgx.RowToStructByPos[span])
 	if err != nil {
-		return time.Time{}, fmt.Errorf("read resolved slots: %w", err)
+		return mark, nil, fmt.Errorf("read resolved slots: %w", err)
 	}
 	keys := make([]string, 0, len(slots))
 	for _, slot := range slots {
@@ -49,20 +51,23 @@ func resolvedThrough(ctx context.Context, tx pgx.Tx, schedule Schedule, from *st
 	}
 	claimed, err := texts(ctx, tx, claimedKeysSQL, schedule.Name, keys)
 	if err != nil {
-		return time.Time{}, fmt.Errorf("read claimed keys: %w", err)
+		return mark, nil, fmt.Errorf("read claimed keys: %w", err)
 	}
-	resolved := from.resolvedThrough
+	resolved, hopeless := from.resolvedThrough, from.now.Add(-from.MaxLateness-from.GiveUpAfter)
 	for _, slot := range slots {
 		covered := slices.ContainsFunc(spans, func(s span) bool { return !slot.At.Before(s.First) && !slot.At.After(s.Last) })
 		if !covered && !slices.Contains(claimed, slot.Key) {
-			return resolved, nil
+			if !slot.At.Before(hopeless) {
+				return resolved, forgotten, nil
+			}
+			forgotten = append(forgotten, slot.At)
 		}
 		resolved = slot.At
 	}
 	if len(slots) < stride {
-		return from.enqueuedThrough, nil
+		return from.enqueuedThrough, forgotten, nil
 	}
-	return resolved, nil
+	return resolved, forgotten, nil
 }
 
 const moveSQL = `

@@ -30,9 +30,14 @@ func (c *CatchUp) resolve(ctx context.Context, tx pgx.Tx, entry Entry, from *sto
 		return Pass{}, err
 	}
 	from.enqueuedThrough = from.now
-	resolved, err := resolvedThrough(ctx, tx, entry.Schedule, from)
+	resolved, forgotten, err := resolvedThrough(ctx, tx, entry.Schedule, from)
 	if err != nil {
 		return Pass{}, err
+	}
+	if len(forgotten) > 0 {
+		if _, err := c.record(ctx, tx, entry.Schedule.Name, []skip{skipOf(SkippedLate, forgotten)}); err != nil {
+			return Pass{}, err
+		}
 	}
 	next := entry.Schedule.Next(from.now)
 	return Pass{Schedules: 1, Enqueued: enqueued, Skipped: skipped, Next: next}, move(ctx, tx, entry.Schedule, from.now, resolved)
