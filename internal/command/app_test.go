@@ -25,14 +25,26 @@ import (
 const asApp = "RANURA_TEST_AS_APP"
 
 func TestMain(m *testing.M) {
-	if os.Getenv(asApp) != "" {
+	switch os.Getenv(asApp) {
+	case "beats":
+		os.Exit(command.Main([]workers.Entry{workers.On(beat{}, everySecond)}))
+	case "pulses":
+		os.Exit(command.Main([]workers.Entry{workers.On(pulse{}, everySecond)}))
+	case "1":
 		os.Exit(command.Main(append(workers.All(),
-			workers.On(beat{}, periodic.Definition{Cron: "@every 1s", Zone: "UTC"}),
+			workers.On(beat{}, everySecond),
 			workers.On(stuck{}, periodic.Definition{Cron: "@yearly", Zone: "UTC", Policy: periodic.Policy{MaxLateness: 100 * 365 * 24 * time.Hour}}),
 		)))
 	}
 	os.Exit(m.Run())
 }
+
+var everySecond = periodic.Definition{Cron: "@every 1s", Zone: "UTC"}
+
+// pulse is another service's beat.
+type pulse struct{ beat }
+
+func (pulse) Name() string { return "pulse" }
 
 // beat writes one row per second. Its table has no unique key, so that a
 // double run would show.
