@@ -118,6 +118,23 @@ func TestCatchUp(t *testing.T) {
 		require.Empty(t, db.skips(t, "five"))
 	})
 
+	t.Run("B1AWeeklySlotSurvivesADailyRestart", func(t *testing.T) {
+		t.Parallel()
+		db := newTown(t)
+		weekly := entry(t, "weekly", periodic.Definition{Cron: "0 0 * * 1", Key: periodic.ISOWeek})
+		db.replica(t, weekly)
+		now, err := periodic.Now(t.Context(), db)
+		require.NoError(t, err)
+		monday, ok := weekly.Schedule.Latest(now)
+		require.True(t, ok)
+		db.lastRan(t, monday.At.Add(-30*time.Second)) // all replicas stopped half a minute before the slot
+		for range 3 {                                 // and started after it, and again every twelve hours
+			db.pass(t, db.replica(t, weekly))
+		}
+		require.Equal(t, []string{monday.Key}, db.jobs(t, "weekly"))
+		require.Empty(t, db.skips(t, "weekly"))
+	})
+
 	t.Run("WhatIsMissingIsEnqueuedOldestFirstAndOnce", func(t *testing.T) {
 		t.Parallel()
 		db := newTown(t)

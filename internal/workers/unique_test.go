@@ -46,6 +46,23 @@ func TestOneJobPerSlot(t *testing.T) {
 		require.Equal(t, []string{fridayKey}, texts(t, db, `SELECT key FROM effects`))
 	})
 
+	// River's own periods are cut in UTC: Monday 00:05 in Kolkata is in last
+	// week's. The slot's identity is its key, whenever the job is to start.
+	t.Run("F1WhenTheJobIsScheduledDoesNotMatter", func(t *testing.T) {
+		t.Parallel()
+		db := newEffects(t)
+		client, err := river.NewClient(riverpgxv5.New(db), &river.Config{})
+		require.NoError(t, err)
+		for _, at := range []string{"2027-01-03T18:35:00Z", "2027-01-04T03:30:00Z"} {
+			options := periodic.InsertOpts()
+			options.ScheduledAt, err = time.Parse(time.RFC3339, at)
+			require.NoError(t, err)
+			_, err = client.Insert(t.Context(), workers.Args[probe]{Key: "2027-W01", Slot: friday}, options)
+			require.NoError(t, err)
+		}
+		require.Equal(t, 1, count(t, db, `SELECT count(*) FROM river_job`))
+	})
+
 	t.Run("ButOneForEachWorkerAndKey", func(t *testing.T) {
 		t.Parallel()
 		db := newEffects(t)
