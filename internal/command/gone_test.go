@@ -40,7 +40,7 @@ func TestGoneReplica(t *testing.T) {
 				eventually(t, "the zombie lives again", func() bool {
 					return count(t, db, `SELECT count(*) FROM replicas`) == 2
 				})
-				beats(t, db, "schedule", 5)
+				beats(t, db, 5)
 				awaitEverySecond(t, db)
 				victim.terminate(t)
 			}

@@ -15,7 +15,7 @@ func TestA3TwoServicesShareADatabase(t *testing.T) {
 	db := postgrestest.New(t)
 	createBeats(t, db)
 	first := start(t, db, []string{"REPLICA_NAME=first", "SERVICE_NAME=one", "LOG_FORMAT=json", asApp + "=beats"}, "serve")
-	beats(t, db, "schedule", 2) // it leads
+	beats(t, db, 2) // it leads
 	second := start(t, db, []string{"REPLICA_NAME=second", "SERVICE_NAME=two", "LOG_FORMAT=json", asApp + "=pulses"}, "serve")
 	eventually(t, "the second service's schedule runs under the first one's leader", func() bool {
 		return count(t, db, `SELECT count(*) FROM worker_runs WHERE name = 'pulse' AND replica LIKE 'second-%'`) >= 3
