@@ -56,7 +56,7 @@ type judged struct {
 }
 
 const definitionsSQL = `
-SELECT name, cron, zone, key_format, gap, fold,
+SELECT name, ` + periodic.DefinitionColumns + `,
        greatest($2, known_since, definition_changed_at), least($3, removed_at)
 FROM worker_schedules
 WHERE $1 = '' OR name = $1
@@ -70,7 +70,8 @@ func definitions(ctx context.Context, db claim.Querier, over Range) (schedules [
 	var name string
 	var stored periodic.Definition
 	var from, to time.Time
-	_, err = pgx.ForEachRow(rows, []any{&name, &stored.Cron, &stored.Zone, &stored.Key, &stored.Gap, &stored.Fold, &from, &to}, func() error {
+	into := append([]any{&name}, stored.Targets()...)
+	_, err = pgx.ForEachRow(rows, append(into, &from, &to), func() error {
 		schedule, err := periodic.Parse(name, stored)
 		schedules = append(schedules, judged{schedule, from, to})
 		return err
@@ -81,22 +82,10 @@ func definitions(ctx context.Context, db claim.Querier, over Range) (schedules [
 	return schedules, nil
 }
 
-// A claim without an instant was made by a plain INSERT: its key may still name
-// a slot of the range.
-const claimsSQL = `
-SELECT name, key, slot_at, ran_at, extract(epoch FROM ran_at - slot_at)::float8,
-       outcome, source, job_id, attempt, effects, replica
-FROM worker_runs
-WHERE name = $1 AND (slot_at > $2 AND slot_at <= $3 OR slot_at IS NULL AND ran_at > $2)`
-
 func claims(ctx context.Context, db claim.Querier, s judged) ([]claim.Record, error) {
-	rows, err := db.Query(ctx, claimsSQL, s.Name, s.from, s.to)
+	all, err := claim.Between(ctx, db, s.Name, s.from, s.to)
 	if err != nil {
-		return nil, fmt.Errorf("read claims of %q: %w", s.Name, err)
-	}
-	all, err := pgx.CollectRows(rows, pgx.RowToStructByPos[claim.Record])
-	if err != nil {
-		return nil, fmt.Errorf("read claims of %q: %w", s.Name, err)
+		return nil, err
 	}
 	inRange := all[:0]
 	for _, record := range all {

@@ -63,7 +63,8 @@ const (
 	SkippedPaused  Outcome = "skipped_paused"  // its schedule is paused
 	SkippedOverlap Outcome = "skipped_overlap" // another slot of its schedule was at work
 
-	SkippedSuperseded Outcome = "skipped_superseded" // its schedule no longer has it
+	SkippedCapped     Outcome = "skipped_capped"     // too many were missed at once
+	SkippedSuperseded Outcome = "skipped_superseded" // a newer slot stands for it, or its schedule no longer has it
 )
 
 // A Step is one part of the work. It writes through tx and never ends it: tx

@@ -65,6 +65,21 @@ func History(ctx context.Context, db Querier, name string, since time.Time, limi
 	return records, nil
 }
 
+const betweenSQL = columnsSQL + `
+FROM worker_runs run
+WHERE name = $1 AND (slot_at > $2 AND slot_at <= $3 OR slot_at IS NULL AND ran_at > $2)`
+
+// Between returns the records of name whose slot is in (from, to]. A claim made
+// by a plain INSERT has no slot, but its key may name one: those claimed after
+// from are returned too.
+func Between(ctx context.Context, db Querier, name string, from, to time.Time) ([]Record, error) {
+	records, err := records(ctx, db, betweenSQL, name, from, to)
+	if err != nil {
+		return nil, fmt.Errorf("read claims of %q: %w", name, err)
+	}
+	return records, nil
+}
+
 const latestSQL = columnsSQL + `
 FROM unnest($1::text[]) AS wanted (name)
 CROSS JOIN LATERAL (

@@ -8,8 +8,7 @@ import (
 )
 
 const definitionsSQL = `
-SELECT name, removed_at IS NOT NULL, cron, zone, key_format, gap, fold,
-       catch_up, max_lateness, max_count, overlap, give_up_after, min_effects
+SELECT name, removed_at IS NOT NULL, ` + DefinitionColumns + `
 FROM worker_schedules WHERE name = ANY ($1)`
 
 // follow makes the timers go by the stored definitions: those of the newest
@@ -29,8 +28,7 @@ func (c *CatchUp) follow(ctx context.Context) error {
 	var name string
 	var removed bool
 	var d Definition
-	into := []any{&name, &removed, &d.Cron, &d.Zone, &d.Key, &d.Gap, &d.Fold,
-		&d.CatchUp, &d.MaxLateness, &d.MaxCount, &d.Overlap, &d.GiveUpAfter, &d.MinEffects}
+	into := append([]any{&name, &removed}, d.Targets()...)
 	_, err = pgx.ForEachRow(rows, into, func() error { return c.rearm(entries[name], d, removed) })
 	if err != nil {
 		return fmt.Errorf("follow definitions: %w", err)

@@ -3,19 +3,13 @@ package periodic
 import (
 	"slices"
 	"time"
-)
 
-// Outcomes of slots that are not run, as worker_runs and slot_skips hold them.
-const (
-	SkippedLate       = "skipped_late"       // later than the policy allows
-	SkippedCapped     = "skipped_capped"     // too many were missed at once
-	SkippedPaused     = "skipped_paused"     // due while the schedule was paused
-	SkippedSuperseded = "skipped_superseded" // a newer slot stands for it, or its schedule was removed
+	"github.com/ranura/ranura/internal/claim"
 )
 
 // skip is a range of slots that are never enqueued, and why.
 type skip struct {
-	outcome     string
+	outcome     claim.Outcome
 	first, last time.Time
 	slots       int64
 }
@@ -27,16 +21,16 @@ type skip struct {
 func plan(policy Policy, due []time.Time, now time.Time, pausedAt *time.Time) (run []time.Time, skips []skip) {
 	if pausedAt != nil {
 		end := firstAfter(due, *pausedAt)
-		skips = append(skips, skipOf(SkippedPaused, due[end:]))
+		skips = append(skips, skipOf(claim.SkippedPaused, due[end:]))
 		due = due[:end]
 	}
 	onTime := firstAfter(due, now.Add(-OnTime))
-	kept, reason := max(0, policy.MaxCount-len(due[onTime:])), SkippedCapped
+	kept, reason := max(0, policy.MaxCount-len(due[onTime:])), claim.SkippedCapped
 	switch policy.CatchUp {
 	case Latest:
-		kept, reason = 1-min(1, len(due[onTime:])), SkippedSuperseded
+		kept, reason = 1-min(1, len(due[onTime:])), claim.SkippedSuperseded
 	case None:
-		kept, reason = 0, SkippedLate
+		kept, reason = 0, claim.SkippedLate
 	case All:
 	}
 	dropped := max(0, onTime-kept)
@@ -44,7 +38,7 @@ func plan(policy Policy, due []time.Time, now time.Time, pausedAt *time.Time) (r
 	due = due[dropped:]
 
 	late := firstAfter(due, now.Add(-policy.MaxLateness))
-	skips = append(skips, skipOf(SkippedLate, due[:late]))
+	skips = append(skips, skipOf(claim.SkippedLate, due[:late]))
 	return due[late:], slices.DeleteFunc(skips, func(s skip) bool { return s.slots == 0 })
 }
 
@@ -54,7 +48,7 @@ func firstAfter(slots []time.Time, limit time.Time) int {
 	return i
 }
 
-func skipOf(outcome string, slots []time.Time) skip {
+func skipOf(outcome claim.Outcome, slots []time.Time) skip {
 	if len(slots) == 0 {
 		return skip{}
 	}

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/ranura/ranura/internal/claim"
 )
 
 // missedFrom are the slots of a cron in (after, now], none of which ran.
@@ -39,7 +41,7 @@ func planned(run []time.Time, skips []skip) string {
 		parts = append(parts, slot.Format("01-02T15:04"))
 	}
 	for _, s := range skips {
-		parts = append(parts, strings.TrimPrefix(s.outcome, "skipped_")+" "+s.first.Format("01-02T15:04")+".."+s.last.Format("01-02T15:04"))
+		parts = append(parts, strings.TrimPrefix(string(s.outcome), "skipped_")+" "+s.first.Format("01-02T15:04")+".."+s.last.Format("01-02T15:04"))
 	}
 	return strings.Join(parts, ", ")
 }
@@ -71,7 +73,7 @@ func TestB3MoreThanAHundred(t *testing.T) {
 	require.Len(t, run, 100)
 	require.Equal(t, at(t, "2026-06-01T08:42:00Z"), run[0])
 	require.Equal(t, at(t, "2026-06-01T10:21:00Z"), run[99])
-	require.Equal(t, []skip{{SkippedCapped, at(t, "2026-06-01T08:30:00Z"), at(t, "2026-06-01T08:41:00Z"), 12}}, skips)
+	require.Equal(t, []skip{{claim.SkippedCapped, at(t, "2026-06-01T08:30:00Z"), at(t, "2026-06-01T08:41:00Z"), 12}}, skips)
 }
 
 func TestPlan(t *testing.T) {

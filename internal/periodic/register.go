@@ -7,6 +7,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/ranura/ranura/internal/claim"
 )
 
 // DB is a pool, a connection or a transaction.
@@ -91,7 +93,7 @@ func (c *CatchUp) revive(ctx context.Context, tx pgx.Tx, mine Schedule, row *sto
 		return err
 	}
 	if len(due) > 0 {
-		_, err = c.record(ctx, tx, mine.Name, []skip{skipOf(SkippedSuperseded, due)})
+		_, err = c.record(ctx, tx, mine.Name, []skip{skipOf(claim.SkippedSuperseded, due)})
 	}
 	return err
 }

@@ -35,7 +35,7 @@ func (c *CatchUp) resolve(ctx context.Context, tx pgx.Tx, entry Entry, from *sto
 		return Pass{}, err
 	}
 	if len(forgotten) > 0 {
-		if _, err := c.record(ctx, tx, entry.Schedule.Name, []skip{skipOf(SkippedLate, forgotten)}); err != nil {
+		if _, err := c.record(ctx, tx, entry.Schedule.Name, []skip{skipOf(claim.SkippedLate, forgotten)}); err != nil {
 			return Pass{}, err
 		}
 	}
@@ -78,20 +78,17 @@ func (c *CatchUp) enqueue(ctx context.Context, tx pgx.Tx, entry Entry, slots []t
 		return 0, nil // River refuses an empty batch
 	}
 	keys := make([]string, 0, len(slots))
-	jobs := make([]river.InsertManyParams, 0, len(slots))
-	options := optionsFrom(claim.CatchUp)
 	for _, at := range slots {
-		slot := entry.Schedule.At(at)
-		keys = append(keys, slot.Key)
-		jobs = append(jobs, river.InsertManyParams{Args: entry.Args(slot), InsertOpts: options})
+		keys = append(keys, entry.Schedule.At(at).Key)
 	}
 	claimed, err := texts(ctx, tx, claimedKeysSQL, entry.Schedule.Name, keys)
 	if err != nil {
 		return 0, fmt.Errorf("read claimed keys: %w", err)
 	}
-	for i := len(keys) - 1; i >= 0 && len(claimed) > 0; i-- {
-		if slices.Contains(claimed, keys[i]) {
-			jobs = slices.Delete(jobs, i, i+1)
+	jobs := make([]river.InsertManyParams, 0, len(slots))
+	for i, at := range slots {
+		if !slices.Contains(claimed, keys[i]) {
+			jobs = append(jobs, river.InsertManyParams{Args: entry.Args(entry.Schedule.At(at)), InsertOpts: optionsFrom(claim.CatchUp)})
 		}
 	}
 	if len(jobs) == 0 {

@@ -29,7 +29,7 @@ const lockIfFreeSQL = storedSQL + `
 FROM worker_schedules WHERE name = $1 FOR UPDATE SKIP LOCKED`
 
 const storedSQL = `
-SELECT cron, zone, key_format, gap, fold, catch_up, max_lateness, max_count, overlap, give_up_after, min_effects,
+SELECT ` + DefinitionColumns + `,
        defined_at, enqueued_through, resolved_through, removed_at, paused_at, clock_timestamp()`
 
 // lock reads a schedule and keeps it from everybody else until tx ends.
@@ -48,9 +48,8 @@ func lockIfFree(ctx context.Context, tx pgx.Tx, name string) (*stored, error) {
 
 func read(ctx context.Context, tx pgx.Tx, sql, name string) (*stored, error) {
 	var s stored
-	err := tx.QueryRow(ctx, sql, name).Scan(&s.Cron, &s.Zone, &s.Key, &s.Gap, &s.Fold,
-		&s.CatchUp, &s.MaxLateness, &s.MaxCount, &s.Overlap, &s.GiveUpAfter, &s.MinEffects,
-		&s.definedAt, &s.enqueuedThrough, &s.resolvedThrough, &s.removedAt, &s.pausedAt, &s.now)
+	into := append(s.Targets(), &s.definedAt, &s.enqueuedThrough, &s.resolvedThrough, &s.removedAt, &s.pausedAt, &s.now)
+	err := tx.QueryRow(ctx, sql, name).Scan(into...)
 	if err != nil {
 		return nil, fmt.Errorf("lock schedule %q: %w", name, err)
 	}

@@ -22,8 +22,7 @@ type rules struct {
 }
 
 const rulesSQL = `
-SELECT cron, zone, key_format, gap, fold, catch_up, max_lateness, max_count, overlap, give_up_after, min_effects,
-       definition_changed_at, paused_at IS NOT NULL
+SELECT ` + periodic.DefinitionColumns + `, definition_changed_at, paused_at IS NOT NULL
 FROM worker_schedules WHERE name = $1`
 
 // read replaces the rules by the stored ones. A schedule that is not stored
@@ -34,8 +33,7 @@ func (r *rules) read(ctx context.Context, db periodic.DB, name string) error {
 		return fmt.Errorf("read the policy of %q: %w", name, err)
 	}
 	var s rules
-	into := []any{&s.Cron, &s.Zone, &s.Key, &s.Gap, &s.Fold, &s.CatchUp, &s.MaxLateness, &s.MaxCount, &s.Overlap, &s.GiveUpAfter,
-		&s.MinEffects, &s.ChangedAt, &s.Paused}
+	into := append(s.Targets(), &s.ChangedAt, &s.Paused)
 	_, err = pgx.ForEachRow(rows, into, func() error { *r = s; return nil })
 	if err != nil {
 		return fmt.Errorf("read the policy of %q: %w", name, err)
