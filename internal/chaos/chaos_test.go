@@ -44,7 +44,7 @@ func TestPromise(t *testing.T) {
 		*seed = rand.Uint64()
 	}
 	t.Logf("seed %d, duration %s", *seed, *duration)
-	folder, skewed := t.TempDir(), buildSkewed(t)
+	folder, skewed := t.TempDir(), buildPatched(t, otherClock(t))
 	c, err := newCluster(t.Context(), folder, testProgram(t))
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, c.close()) })

@@ -5,13 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os"
+	"os/exec"
 	"strings"
 	"syscall"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/ranura/ranura/internal/postgres"
-	"github.com/ranura/ranura/migrations"
 )
 
 // cluster is what the faults have to play with.
@@ -44,7 +45,7 @@ func newCluster(ctx context.Context, folder, program string) (_ *cluster, err er
 	if c.db, err = pgxpool.NewWithConfig(ctx, config); err != nil {
 		return nil, errors.Join(err, c.server.Stop())
 	}
-	if _, err := migrations.Up(ctx, c.db); err != nil {
+	if err := c.migrate(ctx); err != nil {
 		return nil, errors.Join(err, c.close())
 	}
 	if _, err := c.db.Exec(ctx, tablesSQL); err != nil {
@@ -61,6 +62,16 @@ func newCluster(ctx context.Context, folder, program string) (_ *cluster, err er
 		}
 	}
 	return c, nil
+}
+
+// migrate leaves the schema to the program on trial: it may have a mistake there.
+func (c *cluster) migrate(ctx context.Context) error {
+	migrate := exec.CommandContext(ctx, c.program, "migrate", "up")
+	migrate.Env = append(os.Environ(), asApp+"=1", "DATABASE_URL="+c.server.URL)
+	if out, err := migrate.CombinedOutput(); err != nil {
+		return fmt.Errorf("migrate: %w: %s", err, out)
+	}
+	return nil
 }
 
 func (c *cluster) close() error {

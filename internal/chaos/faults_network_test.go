@@ -9,8 +9,8 @@ import (
 // networkFaults are done to the connections of one replica.
 func networkFaults() []fault {
 	return []fault{
-		{kind: "cut before COMMIT", lasts: 2 * second, strike: onProxy(func(p *proxy) { p.cuts, p.after = 3, false })},
-		{kind: "cut after COMMIT", lasts: 2 * second, strike: onProxy(func(p *proxy) { p.cuts, p.after = 3, true })},
+		{kind: "cut before COMMIT", lasts: 4 * second, strike: onProxy(func(p *proxy) { p.cuts, p.after = 4, false })},
+		{kind: "cut after COMMIT", lasts: 4 * second, strike: onProxy(func(p *proxy) { p.cuts, p.after = 4, true })},
 		{kind: "latency 300 ms", lasts: 6 * second, strike: onProxy(func(p *proxy) { p.latency = 300 * time.Millisecond })},
 		{kind: "black hole 5 s", lasts: 5 * second, strike: onProxy(func(p *proxy) { p.hole = true })},
 		{kind: "black hole 25 s", lasts: 25 * second, long: true, strike: onProxy(func(p *proxy) { p.hole = true })},

@@ -13,6 +13,7 @@ func processFaults() []fault {
 		{kind: "kill one", lasts: second, strike: killOne},
 		{kind: "kill leader", lasts: second, strike: killLeader},
 		{kind: "kill all", lasts: second, strike: killAll},
+		{kind: "lose power", lasts: second, strike: losePower},
 		{kind: "stop one", strike: stopOne},
 		{kind: "stop leader", strike: stopLeader},
 		{kind: "stop all", strike: stopAll},
@@ -28,6 +29,16 @@ func killOne(_ context.Context, c *cluster, dice *rand.Rand) (string, heal, erro
 	if err != nil {
 		return "", nil, err
 	}
+	return r.name, restart(r), r.kill()
+}
+
+// losePower kills a replica whose sessions the server goes on to believe in.
+func losePower(_ context.Context, c *cluster, dice *rand.Rand) (string, heal, error) {
+	r, err := c.hold(dice)
+	if err != nil {
+		return "", nil, err
+	}
+	r.proxy.darken()
 	return r.name, restart(r), r.kill()
 }
 

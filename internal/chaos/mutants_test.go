@@ -10,28 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A mutant is the service with one mistake in it. The suite must find it.
-type mutant struct {
-	name    string
-	patches []patch
-	faults  []string // the kinds that bring it out
-}
-
-// mutants name the line that they change: when it is gone, the mutant is to be
-// written anew.
-func mutants() []mutant {
-	const take = "internal/claim/take.go"
-	return []mutant{
-		{"a claim by upsert", []patch{{take, "DO NOTHING\nRETURNING", "DO UPDATE SET attempt = excluded.attempt\nRETURNING"}}, []string{"operator retries"}},
-		{"claims purged after 5 s", []patch{{take, "WITH settings AS MATERIALIZED (", "WITH purged AS (DELETE FROM worker_runs WHERE ran_at < now() - interval '5 seconds'), settings AS MATERIALIZED ("}}, []string{"operator retries"}},
-		{"a claim that a crash forgets", []patch{{take, "'synchronous_commit', 'on'", "'synchronous_commit', 'off'"}}, []string{"crash Postgres"}},
-		{"the slot from the clock", []patch{{"internal/periodic/timer.go", "Schedule.At(t.armed)", "Schedule.At(time.Now().Truncate(time.Second))"}}, []string{"freeze leader 10 s"}},
-		{"no catch-up", []patch{{"internal/periodic/catch_up.go", "func (c *CatchUp) RunOnce(ctx context.Context) (Pass, error) {\n", "func (c *CatchUp) RunOnce(ctx context.Context) (Pass, error) {\n\tif c != nil {\n\t\treturn Pass{Next: time.Now().Add(time.Second)}, nil\n\t}\n"}}, []string{"kill leader"}},
-		{"no hand-back", []patch{{"internal/replica/hand_back.go", "len(gone) == 0", "len(gone) >= 0"}}, []string{"kill one", "kill leader"}},
-		{"a mark that moves without its jobs", []patch{{"internal/periodic/resolve.go", "InsertManyTx(ctx, tx, jobs)", "InsertManyTx(ctx, tx, jobs[:len(jobs)-1:len(jobs)-1])"}}, []string{"kill leader"}},
-	}
-}
-
 const (
 	mutantFor   = 40 * time.Second
 	mutantTries = 3
@@ -46,11 +24,11 @@ func TestMutants(t *testing.T) {
 	}
 	t.Run("None", func(t *testing.T) { // or nothing would say that it is the mistake that is found
 		sane := mutant{faults: []string{"crash Postgres", "kill leader", "kill one", "operator retries"}}
-		require.Empty(t, sane.run(t, testProgram(t)))
+		require.Empty(t, sane.run(t, buildPatched(t, otherClock(t))))
 	})
-	for _, m := range mutants() {
+	for _, m := range slices.Concat(claimMutants(), slotMutants(), goneMutants()) {
 		t.Run(strings.ReplaceAll(m.name, " ", "_"), func(t *testing.T) {
-			program := buildPatched(t, m.patches)
+			program := buildPatched(t, slices.Concat(otherClock(t), m.patches))
 			for try := 1; try <= mutantTries; try++ {
 				if found := m.run(t, program); len(found) > 0 {
 					t.Logf("found in run %d: %v", try, found)
@@ -68,6 +46,7 @@ func (m mutant) run(t *testing.T, program string) (found []rule) {
 	c, err := newCluster(t.Context(), t.TempDir(), program)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, c.close()) }()
+	c.skewed = program
 	chosen := slices.DeleteFunc(allFaults(c), func(f fault) bool { return !slices.Contains(m.faults, f.kind) })
 	require.Len(t, chosen, len(m.faults))
 

@@ -67,6 +67,7 @@ func (n *nemesis) run(ctx context.Context, faults []fault, until time.Time) []st
 				n.running.Go(func() { n.do(ctx, f, dice) })
 			}
 		}
+		_ = pause(ctx, breath/4)
 	}
 	n.running.Wait()
 	return n.strikes

@@ -19,15 +19,18 @@ type proxy struct {
 	links   map[*link]bool
 	hole    bool          // nothing passes, nothing is refused
 	latency time.Duration // of every chunk, either way
-	cuts    int           // so many of the coming commits are cut
+	cuts    int           // so many of the coming commits of slots are cut
 	after   bool          // ... when the server has answered, instead of before it hears
+	dark    []*link       // whose client lost its power
 }
 
 // link is one connection: its two halves.
 type link struct {
 	client, server *net.TCPConn
 
-	mute bool // the client is not to hear the answer to its COMMIT
+	works bool // it is of the pool that slots run in
+	mute  bool // the client is not to hear the answer to its COMMIT
+	dark  bool // the server is not to hear that the client is gone
 }
 
 func newProxy(server string) (*proxy, error) {
@@ -68,21 +71,23 @@ func (p *proxy) set(change func()) {
 }
 
 func (p *proxy) pump(l *link, from, to net.Conn, upstream bool) {
-	defer p.drop(l)
+	defer p.drop(l, upstream)
 	buffer := make([]byte, 1<<16)
 	for {
 		n, err := from.Read(buffer)
 		if err != nil || !p.admit(l, buffer[:n], upstream) {
 			return
 		}
-		if _, err := to.Write(buffer[:n]); err != nil {
+		if _, err := to.Write(buffer[:n]); err != nil && (upstream || !p.isDark(l)) {
 			return
 		}
 	}
 }
 
-// commit is how pgx ends a transaction in the simple protocol.
-var commit = []byte("commit\x00")
+var (
+	commit  = []byte("commit\x00")  // how pgx ends a transaction in the simple protocol
+	session = []byte(" worker\x00") // the end of the application's name, in the first message of a session
+)
 
 // admit waits until a chunk may pass, and says false if the connection is to
 // be cut instead.
@@ -100,7 +105,8 @@ func (p *proxy) admit(l *link, chunk []byte, upstream bool) bool {
 	if !upstream {
 		return !l.mute
 	}
-	if p.cuts == 0 || !bytes.Contains(chunk, commit) {
+	l.works = l.works || bytes.Contains(chunk, session)
+	if p.cuts == 0 || !l.works || !bytes.Contains(chunk, commit) {
 		return true
 	}
 	p.cuts--
@@ -108,10 +114,30 @@ func (p *proxy) admit(l *link, chunk []byte, upstream bool) bool {
 	return p.after
 }
 
-func (p *proxy) drop(l *link) {
+// drop ends a link of which one side has ended. A server is not told of a
+// client that lost its power.
+func (p *proxy) drop(l *link, upstream bool) {
 	p.set(func() { delete(p.links, l) })
 	_ = l.client.Close()
-	_ = l.server.Close()
+	if !upstream || !p.isDark(l) {
+		_ = l.server.Close()
+	}
+}
+
+// darken makes the clients of all links such that have lost their power: the
+// server believes in them until it finds out by itself.
+func (p *proxy) darken() {
+	p.set(func() {
+		for l := range p.links {
+			l.dark = true
+			p.dark = append(p.dark, l)
+		}
+	})
+}
+
+func (p *proxy) isDark(l *link) (dark bool) {
+	p.set(func() { dark = l.dark })
+	return dark
 }
 
 // reset ends every connection with a TCP reset on both sides.
@@ -132,4 +158,7 @@ func (p *proxy) close() {
 	_ = p.listener.Close()
 	p.heal()
 	p.reset()
+	for _, l := range p.dark {
+		_ = l.server.Close()
+	}
 }

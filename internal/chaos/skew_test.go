@@ -35,14 +35,14 @@ func Now() Time {
 	sec += skew
 `
 
-// buildSkewed builds the test binary with another clock.
-func buildSkewed(t *testing.T) string {
+// otherClock are the patches by which a program has another clock if it is told so.
+func otherClock(t *testing.T) []patch {
 	t.Helper()
 	root, err := exec.CommandContext(t.Context(), "go", "env", "GOROOT").Output()
 	require.NoError(t, err)
 	clock := filepath.Join(strings.TrimSpace(string(root)), "src", "time", "time.go")
-	return buildPatched(t, []patch{
+	return []patch{
 		{clock, "\nfunc Now() Time {\n\tsec, nsec, mono := runtimeNow()\n", skewedNow},
 		{clock, "import (\n", "import (\n\t\"syscall\"\n"},
-	})
+	}
 }
