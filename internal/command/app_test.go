@@ -3,6 +3,7 @@ package command_test
 import (
 	"bytes"
 	"context"
+	"log/slog"
 	"os"
 	"os/exec"
 	"strings"
@@ -28,6 +29,12 @@ func TestMain(m *testing.M) {
 	switch os.Getenv(asApp) {
 	case "beats":
 		os.Exit(command.Main([]workers.Entry{workers.On(beat{}, everySecond)}))
+	case "river":
+		if err := riverAlone(); err != nil {
+			slog.Error("River alone", "error", err) // the test prints what the process said
+			os.Exit(1)
+		}
+		os.Exit(0)
 	case "pulses":
 		os.Exit(command.Main([]workers.Entry{workers.On(pulse{}, everySecond)}))
 	case "1":
