@@ -92,7 +92,7 @@ func goneMutants() []mutant {
 		{"no hand-back", []patch{{"internal/replica/hand_back.go", "len(gone) == 0", "len(gone) >= 0"}}, []string{"kill one", "kill leader"}},
 		{"nobody ends the sessions of the dead", []patch{
 			{"internal/replica/hand_back.go", "SELECT count(pg_terminate_backend(pid))", "SELECT count(pid)"},
-			{"internal/postgres/pool.go", "milliseconds(min(timeout+grace, maxIdleInTx))", "\"0\""},
+			{"internal/postgres/pool.go", "milliseconds(timeout + grace)", "\"0\""},
 		}, []string{"lose power"}},
 	}
 }

@@ -29,6 +29,8 @@ func TestMain(m *testing.M) {
 	switch os.Getenv(asApp) {
 	case "beats":
 		os.Exit(command.Main([]workers.Entry{workers.On(beat{}, everySecond)}))
+	case "patient":
+		os.Exit(command.Main([]workers.Entry{workers.On(stuck{}, periodic.Definition{Cron: "@yearly", Zone: "UTC", Policy: periodic.Policy{Timeout: patient}})}))
 	case "river":
 		if err := riverAlone(); err != nil {
 			slog.Error("River alone", "error", err) // the test prints what the process said

@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"github.com/ranura/ranura/internal/periodic"
-	"github.com/ranura/ranura/internal/replica"
 	"github.com/ranura/ranura/internal/workers"
 )
 
@@ -170,7 +169,7 @@ func (replicas devReplicas) trigger(ctx context.Context, slot periodic.Slot) []s
 
 func (r *devReplica) run(ctx context.Context, slot periodic.Slot, when string) shot {
 	fired := shot{when: when, replica: r.name}
-	ctx, cancel := context.WithTimeout(ctx, replica.JobTimeout)
+	ctx, cancel := context.WithTimeout(ctx, periodic.DefaultTimeout)
 	defer cancel()
 	where := r.address + "/schedules/" + slot.Name + "/run?slot=" + url.QueryEscape(instant(slot.At))
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, where, nil)

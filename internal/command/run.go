@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ranura/ranura/internal/claim"
+	"github.com/ranura/ranura/internal/periodic"
 	"github.com/ranura/ranura/internal/postgres"
 	"github.com/ranura/ranura/internal/replica"
 	"github.com/ranura/ranura/internal/workers"
@@ -62,10 +63,8 @@ func (a *app) runOne(cmd *cobra.Command, name string, request workers.Request) e
 	if err != nil {
 		return err
 	}
-	return withDatabase(cmd.Context(), func(ctx context.Context, db *pgxpool.Pool, id string) error {
+	return withDatabaseFor(cmd.Context(), scheduled.Timeout, func(ctx context.Context, db *pgxpool.Pool, id string) error {
 		runner := &workers.Runner{DB: db, Replica: id, Log: quiet()}
-		ctx, cancel := context.WithTimeout(ctx, replica.JobTimeout)
-		defer cancel()
 		result, err := runner.RunByHand(ctx, db, scheduled, request)
 		if err != nil {
 			return err
@@ -99,12 +98,17 @@ func printResult(to io.Writer, result workers.Result) error {
 // withDatabase gives a command the database for as long as it runs, and the id
 // under which its runs are recorded.
 func withDatabase(ctx context.Context, do func(ctx context.Context, db *pgxpool.Pool, id string) error) error {
+	return withDatabaseFor(ctx, periodic.DefaultTimeout, do)
+}
+
+// withDatabaseFor is withDatabase with a timeout of its own for each statement.
+func withDatabaseFor(ctx context.Context, timeout time.Duration, do func(ctx context.Context, db *pgxpool.Pool, id string) error) error {
 	config, err := readConfig()
 	if err != nil {
 		return err
 	}
 	id := replica.NewID(config.ReplicaName)
-	db, err := postgres.OpenWorkers(ctx, string(config.DatabaseURL), id, replica.JobTimeout, commandConns)
+	db, err := postgres.OpenWorkers(ctx, string(config.DatabaseURL), id, timeout, commandConns)
 	if err != nil {
 		return err
 	}

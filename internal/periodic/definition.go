@@ -23,12 +23,12 @@ type Definition struct {
 // DefinitionColumns are the columns of worker_schedules that hold a definition,
 // in the order of [Definition.Targets].
 const DefinitionColumns = `cron, zone, key_format, gap, fold,
-       catch_up, max_lateness, max_count, overlap, give_up_after, min_effects`
+       catch_up, max_lateness, max_count, overlap, give_up_after, timeout, min_effects`
 
 // Targets are what a row's [DefinitionColumns] are scanned into.
 func (d *Definition) Targets() []any {
 	return []any{&d.Cron, &d.Zone, &d.Key, &d.Gap, &d.Fold,
-		&d.CatchUp, &d.MaxLateness, &d.MaxCount, &d.Overlap, &d.GiveUpAfter, &d.MinEffects}
+		&d.CatchUp, &d.MaxLateness, &d.MaxCount, &d.Overlap, &d.GiveUpAfter, &d.Timeout, &d.MinEffects}
 }
 
 // KeyFormat says how a schedule names its slots. The period formats are labels

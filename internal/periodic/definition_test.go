@@ -38,6 +38,10 @@ func TestParseRefusesTheRestOfADefinition(t *testing.T) {
 		{"Overlap", daily(func(d *periodic.Definition) { d.Overlap = "queue" }), `overlap "queue": use one of ["allow" "skip" "wait"]`},
 		{"MaxLateness", daily(func(d *periodic.Definition) { d.MaxLateness = -time.Minute }), `max lateness -1m0s: use more than 0`},
 		{"GiveUpAfter", daily(func(d *periodic.Definition) { d.GiveUpAfter = -time.Hour }), `give up after -1h0m0s: use more than 0`},
+		// River knows a timeout of -1 for "none"; here every transaction has a bound.
+		{"G2DTimeoutOfNone", daily(func(d *periodic.Definition) { d.Timeout = -1 }), `timeout -1ns: use 1s to 24h0m0s, or leave it out for 1m0s`},
+		{"TimeoutTooShort", daily(func(d *periodic.Definition) { d.Timeout = 10 * time.Millisecond }), `timeout 10ms: use 1s to 24h0m0s`},
+		{"TimeoutTooLong", daily(func(d *periodic.Definition) { d.Timeout = 25 * time.Hour }), `timeout 25h0m0s: use 1s to 24h0m0s`},
 		{"MaxCount", daily(func(d *periodic.Definition) { d.MaxCount = -1 }), `max count -1: use more than 0`},
 		{"MinEffects", daily(func(d *periodic.Definition) { d.MinEffects = -1 }), `min effects -1: use 0 or more`},
 	} {
@@ -57,6 +61,7 @@ func TestParseFillsInDefaults(t *testing.T) {
 	t.Parallel()
 	policy := periodic.Policy{
 		CatchUp: periodic.All, MaxLateness: 7 * 24 * time.Hour, MaxCount: 100, Overlap: periodic.Allow, GiveUpAfter: 24 * time.Hour,
+		Timeout: time.Minute,
 	}
 	fixed := parse(t, periodic.Definition{Cron: "0,30 9-17 * * *", Zone: "UTC"})
 	require.Equal(t, periodic.Definition{

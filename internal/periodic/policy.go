@@ -13,6 +13,7 @@ type Policy struct {
 	MaxCount    int           // at most so many missed slots at once, the newest; 100
 	Overlap     Overlap       // what a slot does while another of its schedule runs; Allow
 	GiveUpAfter time.Duration // how long a failing slot is tried, from its enqueueing; 24 hours
+	Timeout     time.Duration // how long one attempt may take, from 1 second to 24 hours; 1 minute
 	MinEffects  int64         // a run that writes fewer rows has failed; 0
 }
 
@@ -41,6 +42,15 @@ const (
 // OnTime is how late a slot may be found and still not count as missed.
 const OnTime = time.Minute
 
+// DefaultTimeout is for set-based work in one database. What takes much longer
+// is better cut into slots or shards: it holds a worker and a transaction.
+const DefaultTimeout = time.Minute
+
+const (
+	minTimeout = time.Second    // below a millisecond the server would read "no limit"
+	maxTimeout = 24 * time.Hour // there is always a limit: a transaction without one holds its claim for ever
+)
+
 const (
 	defaultMaxLateness = 7 * 24 * time.Hour // a weekly slot is run until the next one is due
 	defaultMaxCount    = 100
@@ -60,6 +70,12 @@ func (p *Policy) fill() (err error) {
 	}
 	if p.GiveUpAfter, err = positive(p.GiveUpAfter, defaultGiveUpAfter); err != nil {
 		return fmt.Errorf("give up after %w", err)
+	}
+	if p.Timeout == 0 {
+		p.Timeout = DefaultTimeout
+	}
+	if p.Timeout < minTimeout || p.Timeout > maxTimeout {
+		return fmt.Errorf("timeout %v: use %v to %v, or leave it out for %v", p.Timeout, minTimeout, maxTimeout, DefaultTimeout)
 	}
 	if p.MaxCount, err = positive(p.MaxCount, defaultMaxCount); err != nil {
 		return fmt.Errorf("max count %w", err)

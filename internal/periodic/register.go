@@ -40,8 +40,8 @@ func (c *CatchUp) Register(ctx context.Context) error {
 
 const insertScheduleSQL = `
 INSERT INTO worker_schedules (name, cron, zone, key_format, gap, fold,
-    catch_up, max_lateness, max_count, overlap, give_up_after, min_effects, defined_at, service)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
+    catch_up, max_lateness, max_count, overlap, give_up_after, timeout, min_effects, defined_at, service)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)
 ON CONFLICT (name) DO NOTHING`
 
 func (c *CatchUp) register(ctx context.Context, tx pgx.Tx, entry Entry) error {
@@ -101,12 +101,12 @@ func (c *CatchUp) revive(ctx context.Context, tx pgx.Tx, mine Schedule, row *sto
 const defineSQL = `
 UPDATE worker_schedules SET
     cron = $2, zone = $3, key_format = $4, gap = $5, fold = $6, catch_up = $7, max_lateness = $8,
-    max_count = $9, overlap = $10, give_up_after = $11, min_effects = $12,
-    defined_at = greatest(defined_at, $13),
-    definition_changed_at = CASE WHEN $14 THEN clock_timestamp() ELSE definition_changed_at END,
-    enqueued_through = CASE WHEN $14 THEN $15 ELSE enqueued_through END,
-    resolved_through = CASE WHEN $14 THEN $15 ELSE resolved_through END,
-    next_slot = $16,
+    max_count = $9, overlap = $10, give_up_after = $11, timeout = $12, min_effects = $13,
+    defined_at = greatest(defined_at, $14),
+    definition_changed_at = CASE WHEN $15 THEN clock_timestamp() ELSE definition_changed_at END,
+    enqueued_through = CASE WHEN $15 THEN $16 ELSE enqueued_through END,
+    resolved_through = CASE WHEN $15 THEN $16 ELSE resolved_through END,
+    next_slot = $17,
     removed_at = NULL
 WHERE name = $1`
 
@@ -132,7 +132,7 @@ func define(ctx context.Context, tx pgx.Tx, mine Schedule, row *stored, startedA
 
 func (s Schedule) values(definedAt time.Time) []any {
 	return []any{s.Name, s.Cron, s.Zone, s.Key, s.Gap, s.Fold,
-		s.CatchUp, s.MaxLateness, s.MaxCount, s.Overlap, s.GiveUpAfter, s.MinEffects, definedAt}
+		s.CatchUp, s.MaxLateness, s.MaxCount, s.Overlap, s.GiveUpAfter, s.Timeout, s.MinEffects, definedAt}
 }
 
 // nextAfter is NULL if there is no next slot.

@@ -99,7 +99,7 @@ func TestRegister(t *testing.T) {
 			{Cron: "@hourly", Zone: "Europe/Berlin", Fold: periodic.FirstInFold, Gap: periodic.RunAfterGap},
 			{Cron: "@hourly", Zone: "Europe/Berlin", Fold: periodic.FirstInFold, Gap: periodic.RunAfterGap, Key: periodic.Month},
 			{Cron: "@hourly", Zone: "Europe/Berlin", Policy: periodic.Policy{
-				CatchUp: periodic.None, MaxLateness: time.Hour, MaxCount: 7, Overlap: periodic.Wait, GiveUpAfter: time.Minute, MinEffects: 3,
+				CatchUp: periodic.None, MaxLateness: time.Hour, MaxCount: 7, Overlap: periodic.Wait, GiveUpAfter: time.Minute, Timeout: time.Hour, MinEffects: 3,
 			}},
 		} {
 			s, err := periodic.Parse("digest", changed)
@@ -111,9 +111,9 @@ func TestRegister(t *testing.T) {
 
 			var stored periodic.Definition
 			require.NoError(t, db.QueryRow(t.Context(), `SELECT cron, zone, key_format, gap, fold,
-				catch_up, max_lateness, max_count, overlap, give_up_after, min_effects FROM worker_schedules WHERE name = 'digest'`).
+				catch_up, max_lateness, max_count, overlap, give_up_after, timeout, min_effects FROM worker_schedules WHERE name = 'digest'`).
 				Scan(&stored.Cron, &stored.Zone, &stored.Key, &stored.Gap, &stored.Fold,
-					&stored.CatchUp, &stored.MaxLateness, &stored.MaxCount, &stored.Overlap, &stored.GiveUpAfter, &stored.MinEffects))
+					&stored.CatchUp, &stored.MaxLateness, &stored.MaxCount, &stored.Overlap, &stored.GiveUpAfter, &stored.Timeout, &stored.MinEffects))
 			require.Equal(t, s.Definition, stored)
 		}
 		require.Equal(t, weekly, changedAt(t, db, "close"))

@@ -21,7 +21,6 @@ import (
 // two hours.
 const (
 	grace          = 5 * time.Second  // a job's context ends first, so its error names the job and not a lost connection
-	maxIdleInTx    = time.Minute      // a transaction with nothing to say for longer is stuck, whatever the job's timeout
 	controlTimeout = time.Minute      // River bounds its own statements, except the rescuer's, which would wait for ever
 	connectTimeout = 5 * time.Second  // pgx's default of two minutes outlasts a failover
 	lockTimeout    = 10 * time.Second // for a claim that a peer holds; then again from the start
@@ -29,8 +28,10 @@ const (
 
 // OpenWorkers opens the pool of the workers' transactions, of at most conns
 // connections: one for each job that runs at once. jobTimeout is the longest
-// that a job may take; the server ends a statement after it, and a transaction
-// (PostgreSQL 17 and newer) 5 s later. Statements get generic plans, because
+// that any job may take, and the server's limits are no shorter: it ends a
+// statement after it, a transaction that says nothing 5 s later, and so any
+// transaction (PostgreSQL 17 and newer). A job with a shorter timeout is ended
+// by its context; the server is for clients that can no longer do so. Statements get generic plans, because
 // planning River's completion anew costs more than executing it.
 //
 // Like [OpenControl] it checks url and does not connect: the database may be
@@ -80,7 +81,7 @@ func open(ctx context.Context, url string, timeout time.Duration, conns int32, p
 func sessionSettings(timeout time.Duration) map[string]string {
 	return map[string]string{
 		"default_transaction_isolation":       "read committed", // above it a lost claim is an error, not a duplicate
-		"idle_in_transaction_session_timeout": milliseconds(min(timeout+grace, maxIdleInTx)),
+		"idle_in_transaction_session_timeout": milliseconds(timeout + grace),
 		"lock_timeout":                        milliseconds(lockTimeout),
 		"statement_timeout":                   milliseconds(timeout),
 		"tcp_keepalives_count":                "3",

@@ -19,7 +19,7 @@ func TestPools(t *testing.T) {
 
 	t.Run("WorkerSessionsAreBounded", func(t *testing.T) {
 		t.Parallel()
-		pool := openWorkers(t, emptyURL(t))
+		pool := openWorkers(t, emptyURL(t), 20*time.Second)
 		require.EqualValues(t, 3, pool.Config().MaxConns)
 		for name, want := range map[string]string{
 			"application_name":                    "ranura/a1 worker",
@@ -37,6 +37,14 @@ func TestPools(t *testing.T) {
 		} {
 			require.Equal(t, want, setting(t, pool, name), name)
 		}
+	})
+
+	t.Run("G2TheServerEndsNoJobBeforeItsTimeout", func(t *testing.T) {
+		t.Parallel()
+		pool := openWorkers(t, emptyURL(t), 2*time.Hour)
+		require.Equal(t, "2h", setting(t, pool, "statement_timeout"))
+		require.Equal(t, "7205s", setting(t, pool, "idle_in_transaction_session_timeout"))
+		require.Equal(t, transactionTimeout(t, pool, "7205s"), setting(t, pool, "transaction_timeout"))
 	})
 
 	t.Run("ControlSessionsKeepTheirOwnPlans", func(t *testing.T) {
@@ -72,7 +80,7 @@ func TestReadOnlySessions(t *testing.T) {
 	admin, err := pgxpool.New(t.Context(), url)
 	require.NoError(t, err)
 	defer admin.Close()
-	pool := openWorkers(t, url)
+	pool := openWorkers(t, url, 20*time.Second)
 	_, err = pool.Exec(t.Context(), `CREATE TABLE writes ()`)
 	require.NoError(t, err)
 
@@ -104,9 +112,9 @@ func emptyURL(t *testing.T) string {
 	return postgrestest.NewEmpty(t).Config().ConnString()
 }
 
-func openWorkers(t *testing.T, url string) *pgxpool.Pool {
+func openWorkers(t *testing.T, url string, jobTimeout time.Duration) *pgxpool.Pool {
 	t.Helper()
-	pool, err := postgres.OpenWorkers(t.Context(), url, "a1", 20*time.Second, 3)
+	pool, err := postgres.OpenWorkers(t.Context(), url, "a1", jobTimeout, 3)
 	require.NoError(t, err)
 	t.Cleanup(pool.Close)
 	return pool

@@ -25,14 +25,12 @@ const (
 	// catch-up and its listener, the readiness probe and River's page.
 	controlConns = 8
 
-	// JobTimeout is for set-based work in one database. What takes longer
-	// should be cut into slots or shards.
-	JobTimeout = time.Minute
-
-	// rescueAfter returns the slot of a replica that was killed. It is longer
-	// than JobTimeout, so that a slot at work is not handed out twice; if it is,
-	// the claim decides.
-	rescueAfter = 90 * time.Second
+	// rescueMargin is how long after the longest timeout of the registry River
+	// rescues a slot that is still running, so that one at work is not handed out
+	// twice however the timeouts are set; if it is, the claim decides. It is there
+	// for slots that no process works at though their replica lives: those of a
+	// replica that is gone are handed back within seconds.
+	rescueMargin = 30 * time.Second
 
 	// softStop and hardStop together stay below the 30 seconds that container
 	// platforms give a process between SIGTERM and SIGKILL.
@@ -45,23 +43,24 @@ const (
 //   - a kind that only a newer replica knows is left for it, instead of using
 //     up its attempts here (FetchOnlyKnownKinds);
 //   - the nightly reindex is off: while it runs, unique inserts fail;
-//   - a slot whose replica died is rescued in minutes, not in an hour.
+//   - a slot that nobody works at is rescued after its timeout, not after an hour.
 func newClient(r *replica) (*river.Client[pgx.Tx], error) {
 	registered, err := r.Registry.RiverWorkers(r.runner)
 	if err != nil {
 		return nil, err
 	}
+	longest := r.Registry.LongestTimeout()
 	return river.NewClient(riverpgxv5.New(r.control), &river.Config{
 		ErrorHandler:         errorHandler{r.Log},
 		FetchOnlyKnownKinds:  true,
 		ID:                   r.ID,
-		JobTimeout:           JobTimeout,
+		JobTimeout:           longest, // of no effect: every worker has its own
 		Logger:               slog.New(calm{r.Log.Handler()}),
 		Middleware:           []rivertype.Middleware{otelriver.NewMiddleware(nil)},
 		PeriodicJobs:         periodic.Jobs(r.Registry.Entries()),
 		Queues:               map[string]river.QueueConfig{periodic.Queue: {MaxWorkers: maxWorkers}},
 		ReindexerIndexNames:  []string{},
-		RescueStuckJobsAfter: rescueAfter,
+		RescueStuckJobsAfter: longest + rescueMargin,
 		RetryPolicy:          workers.RetryPolicy{Now: time.Now},
 		SoftStopTimeout:      softStop,
 		Workers:              registered,

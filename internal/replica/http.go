@@ -28,7 +28,7 @@ func (r *replica) serveHTTP(ctx context.Context, listener net.Listener) error {
 		Handler:           handler,
 		ReadHeaderTimeout: 5 * time.Second,
 		ReadTimeout:       15 * time.Second,
-		WriteTimeout:      JobTimeout + 15*time.Second, // a run by hand answers when it is done
+		WriteTimeout:      r.Registry.LongestTimeout() + 15*time.Second, // a run by hand answers when it is done
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    1 << 16,
 	}
@@ -79,7 +79,5 @@ func (r *replica) runByHand(ctx context.Context, name string, request workers.Re
 	if err != nil {
 		return workers.Result{}, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, JobTimeout)
-	defer cancel()
 	return r.runner.RunByHand(ctx, r.working, scheduled, request)
 }

@@ -37,8 +37,11 @@ var ErrBadSlot = errors.New("no such slot")
 // A slot that already ran is a result, not an error. A forced run is recorded
 // under a new key; the slot that the worker sees stays the same, so the ledger
 // refuses what has been paid. A person may run what is late or paused; where
-// slots may not overlap, it waits for the one at work.
+// slots may not overlap, it waits for the one at work. It takes no longer than
+// the schedule's timeout, the waiting included.
 func (r *Runner) RunByHand(ctx context.Context, db periodic.DB, scheduled Scheduled, request Request) (Result, error) {
+	ctx, cancel := context.WithTimeout(ctx, scheduled.Timeout)
+	defer cancel()
 	now, err := periodic.Now(ctx, db)
 	if err != nil {
 		return Result{}, err

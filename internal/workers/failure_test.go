@@ -50,11 +50,11 @@ func TestFailure(t *testing.T) {
 		"NULInText":  {func(context.Context, pgx.Tx, periodic.Slot) error { return errors.New("no member \x00 \xff") }, "no member"},
 		"Commits":    {func(ctx context.Context, tx pgx.Tx, _ periodic.Slot) error { return tx.Commit(ctx) }, "a step cannot end it"},
 		"CommitsSQL": {exec(`COMMIT`), "a step cannot end it"},
-		"G2HonoursItsContext": {func(ctx context.Context, _ pgx.Tx, _ periodic.Slot) error {
+		"G2AHonoursItsContext": {func(ctx context.Context, _ pgx.Tx, _ periodic.Slot) error {
 			<-ctx.Done()
 			return ctx.Err()
 		}, "context deadline exceeded"},
-		"G2IgnoresItsContext": {func(context.Context, pgx.Tx, periodic.Slot) error {
+		"G2BIgnoresItsContext": {func(context.Context, pgx.Tx, periodic.Slot) error {
 			<-released
 			return nil
 		}, "the step ignores that its context has ended: context deadline exceeded"},
@@ -71,13 +71,12 @@ func TestFailure(t *testing.T) {
 			db := newEffects(t)
 			var broken atomic.Bool
 			broken.Store(true)
-			a := startWith(t, db, river.Config{JobTimeout: time.Second, RetryPolicy: inAnHour{}},
-				onQuarters(probe{func(ctx context.Context, tx pgx.Tx, slot periodic.Slot) error {
-					if slot.At.Equal(friday) && broken.Load() {
-						return c.fail(ctx, tx, slot)
-					}
-					return nil
-				}}))
+			a := start(t, db, onQuartersWith(probe{func(ctx context.Context, tx pgx.Tx, slot periodic.Slot) error {
+				if slot.At.Equal(friday) && broken.Load() {
+					return c.fail(ctx, tx, slot)
+				}
+				return nil
+			}}, periodic.Policy{Timeout: time.Second}))
 			id := a.insert(t, friday).Job.ID
 			require.ErrorContains(t, a.attempt(t), c.want)
 			job := a.settled(t)

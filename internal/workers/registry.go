@@ -122,6 +122,16 @@ func (r *Registry) Schedules() []periodic.Schedule {
 	return schedules
 }
 
+// LongestTimeout returns the longest that an attempt of any of the workers may
+// take, and at least the default: what bounds all of them is computed from it.
+func (r *Registry) LongestTimeout() time.Duration {
+	longest := periodic.DefaultTimeout
+	for _, scheduled := range r.scheduled {
+		longest = max(longest, scheduled.Timeout)
+	}
+	return longest
+}
+
 // Entries returns what the timers and catch-up need of every schedule.
 func (r *Registry) Entries() []periodic.Entry {
 	entries := make([]periodic.Entry, 0, len(r.scheduled))

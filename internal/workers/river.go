@@ -40,6 +40,11 @@ type riverWorker[W Worker] struct {
 	runner   *Runner
 }
 
+// Timeout is that of this binary's code, unlike the other rules, which are the
+// stored ones: how long work takes is up to the code that does it, and River
+// asks before the attempt can read anything. It implements [river.Worker].
+func (w *riverWorker[W]) Timeout(*river.Job[Args[W]]) time.Duration { return w.schedule.Timeout }
+
 // Work returns nil for a slot that somebody else has run, or that the rules
 // decided against, and the job is completed: there is nothing left to do.
 func (w *riverWorker[W]) Work(ctx context.Context, job *river.Job[Args[W]]) error {
