@@ -54,8 +54,10 @@ func TestThreeReplicas(t *testing.T) {
 	require.Zero(t, count(t, db, `SELECT count(*) FROM river_job WHERE errors IS NOT NULL`))
 }
 
-// TestKillBetweenClaimAndCommit is E5 (1) to (3), with a real process.
-func TestKillBetweenClaimAndCommit(t *testing.T) {
+// TestByHandAfterAKill: nobody has to wait for the hand-back of a slot whose
+// replica was killed. A run by hand does it, and the job that is still running
+// finds it done: E5.
+func TestByHandAfterAKill(t *testing.T) {
 	t.Parallel()
 	db := postgrestest.New(t)
 	createBeats(t, db)

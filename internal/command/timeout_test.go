@@ -28,7 +28,7 @@ func TestG2DNoRescueBeforeTheTimeout(t *testing.T) {
 			year+"-01-01T00:00:00Z", ago)
 		require.NoError(t, err)
 	}
-	replica := start(t, db, []string{"LOG_FORMAT=json", asApp + "=patient"}, "serve")
+	replica := start(t, db, []string{"LOG_FORMAT=json", asApp + "=years"}, "serve")
 	const rescued = `SELECT count(*) FROM river_job WHERE errors[1]->>'error' = 'Stuck job rescued by JobRescuer'`
 	eventually(t, "the slot that nobody works at is rescued", func() bool { return count(t, db, rescued) > 0 })
 	replica.terminate(t)
