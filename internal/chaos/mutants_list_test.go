@@ -33,7 +33,7 @@ func claimMutants() []mutant {
 	return []mutant{
 		{"a lost claim that works all the same", []patch{noClaim}, []string{"operator retries"}},
 		{"a lost claim and a completion that nobody checks", []patch{noClaim,
-			{riverFile, "if done.State != rivertype.JobStateCompleted || done.Attempt != job.Attempt {", "if done == nil {"}},
+			{"internal/workers/answer.go", "if done.State != rivertype.JobStateCompleted || done.Attempt != job.Attempt {", "if done == nil {"}},
 			[]string{"freeze 25 s", "operator retries"}},
 		{"a claim in a savepoint", []patch{unrecorded, {runFile, `	xid, mine, err := take(ctx, tx, key, meta)
 `, `	inner, err := tx.Begin(ctx)

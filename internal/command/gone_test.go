@@ -29,7 +29,7 @@ func TestE2FrozenReplica(t *testing.T) {
 	})
 	t.Logf("done %.1f s later", time.Since(froze).Seconds())
 	require.Equal(t, 1, effects())
-	require.Contains(t, heir.stderr.String(), "their slots are handed back")
+	require.Contains(t, heir.stderr.String(), "their jobs are handed back")
 
 	require.NoError(t, victim.Process.Signal(syscall.SIGCONT))
 	eventually(t, "the zombie lives again", func() bool { return count(t, db, `SELECT count(*) FROM replicas`) == 2 })

@@ -1,6 +1,7 @@
 package periodic
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -78,14 +79,22 @@ const (
 
 var namePattern = regexp.MustCompile(`^[a-z0-9_.-]{1,100}$`)
 
+// CheckName refuses what cannot be the name of a worker.
+func CheckName(name string) error {
+	if !namePattern.MatchString(name) {
+		return errors.New("name must be 1 to 100 of a-z, 0-9, _, . and -")
+	}
+	return nil
+}
+
 // Parse checks everything about the definition and compiles it under the
 // schedule's name. The schedule's Definition has its defaults filled in, so
 // that what is stored does not change meaning with a later default.
 //
 // An error is one line: the schedule, the text at fault, what to write instead.
 func Parse(name string, d Definition) (Schedule, error) {
-	if !namePattern.MatchString(name) {
-		return Schedule{}, fmt.Errorf("schedule %.100q: name must be 1 to 100 of a-z, 0-9, _, . and -", name)
+	if err := CheckName(name); err != nil {
+		return Schedule{}, fmt.Errorf("schedule %.100q: %w", name, err)
 	}
 	s := Schedule{Name: name, Definition: d}
 	if err := compile(&s); err != nil {

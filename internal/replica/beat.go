@@ -7,8 +7,6 @@ import (
 	"runtime/debug"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/ranura/ranura/internal/periodic"
 )
 
@@ -24,21 +22,26 @@ const (
 // beatSQL tells that this replica lives, and asks whether anybody left a slot.
 const beatSQL = `
 WITH beat AS (
-    INSERT INTO replicas (id, service, host, version, schedules, started_at, last_seen_at)
-    VALUES ($1, $2, $3, $4, $5, $6, clock_timestamp())
+    INSERT INTO replicas (id, service, host, version, schedules, kinds, started_at, last_seen_at)
+    VALUES ($1, $2, $3, $4, $5, $10, $6, clock_timestamp())
     ON CONFLICT (id) DO UPDATE SET last_seen_at = clock_timestamp()
 )
 SELECT clock_timestamp(),
        EXISTS (SELECT FROM replicas WHERE last_seen_at < clock_timestamp() - $7::interval)
-       OR EXISTS (SELECT FROM river_job WHERE state = 'running' AND queue = $8 AND attempted_at < clock_timestamp() - $7::interval
+       OR EXISTS (SELECT FROM river_job WHERE state = 'running' AND attempted_at < clock_timestamp() - $7::interval
+                  AND kind IN (SELECT name FROM worker_kinds)
                   AND NOT EXISTS (SELECT FROM replicas WHERE id = attempted_by[array_upper(attempted_by, 1)]))
        OR EXISTS (SELECT FROM river_job WHERE state IN ('available', 'retryable', 'scheduled') AND queue = $8
                   AND scheduled_at > clock_timestamp() + $9::interval)`
 
 // signOn is the first beat. It comes before the first job, so that there is no
-// job whose replica nobody knows.
+// job whose replica nobody knows, and before the kinds, so that nobody takes
+// them for those of a replica that is gone.
 func (r *replica) signOn(ctx context.Context) error {
 	if err := r.beat(ctx); err != nil {
+		return err
+	}
+	if err := r.Registry.RegisterKinds(ctx, r.control, r.Service); err != nil {
 		return err
 	}
 	return r.retire(ctx, r.control)
@@ -50,7 +53,7 @@ func (r *replica) beat(ctx context.Context) error {
 	var left bool
 	asked := time.Now()
 	err := r.control.QueryRow(ctx, beatSQL, r.ID, r.Service, host, version(), r.scheduleNames(), r.catchUp.StartedAt,
-		goneAfter, periodic.Queue, longestRetry).Scan(&now, &left)
+		goneAfter, periodic.Queue, longestRetry, r.Registry.Kinds()).Scan(&now, &left)
 	if err != nil {
 		return fmt.Errorf("beat: %w", err)
 	}
@@ -113,29 +116,4 @@ func (r *replica) leave(ctx context.Context) {
 	if err != nil {
 		r.Log.Warn("sign off", "error", err)
 	}
-}
-
-// retireSQL marks the schedules that no replica of a living service has any
-// more. With no replica left at all the service is down, and its schedules are
-// owed as ever.
-const retireSQL = `
-UPDATE worker_schedules s SET removed_at = clock_timestamp(), definition_changed_at = clock_timestamp()
-WHERE source = 'code' AND removed_at IS NULL
-  AND EXISTS (SELECT FROM replicas r WHERE r.service = s.service)
-  AND NOT EXISTS (SELECT FROM replicas r WHERE r.service = s.service AND s.name = ANY (r.schedules))
-RETURNING name`
-
-func (r *replica) retire(ctx context.Context, db periodic.DB) error {
-	rows, err := db.Query(ctx, retireSQL)
-	if err != nil {
-		return fmt.Errorf("retire schedules: %w", err)
-	}
-	retired, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	if err != nil {
-		return fmt.Errorf("retire schedules: %w", err)
-	}
-	for _, name := range retired {
-		r.Log.Warn("no replica has this schedule any more: it is removed", "name", name)
-	}
-	return nil
 }

@@ -21,6 +21,10 @@ const (
 	// connections than a few per core make it slower.
 	maxWorkers = 10
 
+	// maxTasks is how many jobs of tasks one replica runs at once, beside its
+	// slots and on connections of their own: a backlog delays no slot.
+	maxTasks = 5
+
 	// controlConns serve River's listener, election, fetch and completion, the
 	// catch-up and its listener, the readiness probe and River's page.
 	controlConns = 8
@@ -51,14 +55,14 @@ func newClient(r *replica) (*river.Client[pgx.Tx], error) {
 	}
 	longest := r.Registry.LongestTimeout()
 	return river.NewClient(riverpgxv5.New(r.control), &river.Config{
-		ErrorHandler:         errorHandler{r.Log},
+		ErrorHandler:         errorHandler{r.Registry, r.Log},
 		FetchOnlyKnownKinds:  true,
 		ID:                   r.ID,
-		JobTimeout:           longest, // of no effect: every worker has its own
+		JobTimeout:           periodic.DefaultTimeout, // of tasks: each schedule has its own
 		Logger:               slog.New(calm{r.Log.Handler()}),
 		Middleware:           []rivertype.Middleware{otelriver.NewMiddleware(nil)},
 		PeriodicJobs:         periodic.Jobs(r.Registry.Entries()),
-		Queues:               map[string]river.QueueConfig{periodic.Queue: {MaxWorkers: maxWorkers}},
+		Queues:               map[string]river.QueueConfig{periodic.Queue: {MaxWorkers: maxWorkers}, workers.Queue: {MaxWorkers: maxTasks}},
 		ReindexerIndexNames:  []string{},
 		RescueStuckJobsAfter: longest + rescueMargin,
 		RetryPolicy:          workers.RetryPolicy{Now: time.Now},

@@ -19,14 +19,15 @@ const endSQL = `
 SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
 WHERE datname = current_database() AND application_name = ANY ($1)`
 
-// handBackSQL returns the slots that were running on gone replicas, and those on
-// replicas that nobody knows any more. The attempt counts: it may have been the
+// handBackSQL returns the jobs that were running on gone replicas, and those on
+// replicas that nobody knows any more: jobs of our kinds, for another program's
+// replicas are none of ours. The attempt counts: it may have been the
 // slot that killed the replica.
 const handBackSQL = `
 UPDATE river_job SET state = 'available', scheduled_at = clock_timestamp()
-WHERE state = 'running' AND queue = $1 AND (
-    attempted_by[array_upper(attempted_by, 1)] = ANY ($2)
-    OR attempted_at < clock_timestamp() - $3::interval
+WHERE state = 'running' AND kind IN (SELECT name FROM worker_kinds) AND (
+    attempted_by[array_upper(attempted_by, 1)] = ANY ($1)
+    OR attempted_at < clock_timestamp() - $2::interval
        AND NOT EXISTS (SELECT FROM replicas WHERE id = attempted_by[array_upper(attempted_by, 1)])
 )`
 
@@ -62,7 +63,7 @@ func (r *replica) handBack(ctx context.Context, now time.Time) error {
 		if _, err := tx.Exec(ctx, endSQL, sessions); err != nil {
 			return err
 		}
-		tag, err := tx.Exec(ctx, handBackSQL, periodic.Queue, gone, goneAfter)
+		tag, err := tx.Exec(ctx, handBackSQL, gone, goneAfter)
 		if err != nil {
 			return err
 		}
@@ -76,7 +77,7 @@ func (r *replica) handBack(ctx context.Context, now time.Time) error {
 		if len(gone) == 0 && tag.RowsAffected() == 0 {
 			return nil // another replica was first
 		}
-		r.Log.Warn("replicas are gone: their slots are handed back", "replicas", gone, "slots", tag.RowsAffected())
+		r.Log.Warn("replicas are gone: their jobs are handed back", "replicas", gone, "jobs", tag.RowsAffected())
 		return r.retire(ctx, tx)
 	})
 	if err != nil {

@@ -89,7 +89,7 @@ func (r *replica) open(ctx context.Context) (err error) {
 	if r.control, err = postgres.OpenControl(ctx, r.DatabaseURL, r.ID, controlConns); err != nil {
 		return err
 	}
-	if r.working, err = postgres.OpenWorkers(ctx, r.DatabaseURL, r.ID, r.Registry.LongestTimeout(), maxWorkers); err != nil {
+	if r.working, err = postgres.OpenWorkers(ctx, r.DatabaseURL, r.ID, r.Registry.LongestTimeout(), maxWorkers+maxTasks); err != nil {
 		r.control.Close()
 		return err
 	}

@@ -8,15 +8,23 @@ import (
 
 	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/rivertype"
+
+	"github.com/ranura/ranura/internal/workers"
 )
 
 // errorHandler sees the failures that no worker sees, because River could not
 // make the worker's arguments of the job's. Nothing mends such a job: it is
 // cancelled, and said.
-type errorHandler struct{ log *slog.Logger }
+type errorHandler struct {
+	registry *workers.Registry
+	log      *slog.Logger
+}
 
 // HandleError implements [river.ErrorHandler].
 func (h errorHandler) HandleError(ctx context.Context, job *rivertype.JobRow, err error) *river.ErrorHandlerResult {
+	if _, err := h.registry.Find(job.Kind); err != nil {
+		return nil // no schedule: tasks read their own arguments
+	}
 	var slot struct {
 		Key  string    `json:"key"`
 		Slot time.Time `json:"slot"`

@@ -11,8 +11,8 @@ import (
 	"github.com/ranura/ranura/internal/periodic"
 )
 
-// All is the crontab of the service, in alphabetical order. A new worker is one
-// file and one line here.
+// All is the crontab of the service, in alphabetical order, and after it what
+// runs on demand. A new worker is one file and one line here.
 func All() []Entry {
 	return []Entry{
 		On(Anniversary{}, periodic.Definition{Cron: "*/15 * * * *", Zone: mexicoCity}),
@@ -20,26 +20,9 @@ func All() []Entry {
 		On(SquadHealth{}, periodic.Definition{Cron: "0 8 * * MON", Zone: mexicoCity, Key: periodic.ISOWeek}),
 		On(WeeklyDigest{}, periodic.Definition{Cron: "0 9 * * MON", Zone: mexicoCity, Key: periodic.ISOWeek}),
 		On(ZombieThreads{}, periodic.Definition{Cron: "*/15 * * * *", Zone: mexicoCity}),
-	}
-}
 
-// An Entry is a line of the crontab: a worker and when it runs.
-type Entry struct {
-	worker     Worker
-	definition periodic.Definition
-	args       func(periodic.Slot) river.JobArgs
-	register   func(*river.Workers, periodic.Schedule, *Runner) error
-}
-
-// On says when a worker runs.
-func On[W Worker](worker W, definition periodic.Definition) Entry {
-	return Entry{
-		worker:     worker,
-		definition: definition,
-		args:       func(slot periodic.Slot) river.JobArgs { return Args[W]{Key: slot.Key, Slot: slot.At} },
-		register: func(workers *river.Workers, schedule periodic.Schedule, runner *Runner) error {
-			return river.AddWorkerSafely(workers, &riverWorker[W]{worker: worker, schedule: schedule, runner: runner})
-		},
+		OnDemand(NotifyMember{}),
+		OnDemand(Welcome{}),
 	}
 }
 
@@ -47,12 +30,7 @@ func On[W Worker](worker W, definition periodic.Definition) Entry {
 // every name is unique. It does not change, so anybody may read it at any time.
 type Registry struct {
 	scheduled []Scheduled
-}
-
-// Scheduled is a worker with its parsed schedule.
-type Scheduled struct {
-	Entry
-	periodic.Schedule
+	onDemand  []onDemand
 }
 
 // NewRegistry reads a crontab. It reports all mistakes at once, each with the
@@ -64,18 +42,15 @@ func NewRegistry(entries []Entry, now time.Time) (*Registry, error) {
 	seen := make(map[string]bool, len(entries))
 	var mistakes []error
 	for _, entry := range entries {
-		name := entry.worker.Name()
+		name := entry.name()
 		if seen[name] {
-			mistakes = append(mistakes, fmt.Errorf("schedule %q: two workers have this name", name))
+			mistakes = append(mistakes, fmt.Errorf("%s %q: two workers have this name", entry.what(), name))
 			continue
 		}
 		seen[name] = true
-		scheduled, err := entry.parse(now)
-		if err != nil {
+		if err := registry.add(entry, now); err != nil {
 			mistakes = append(mistakes, err)
-			continue
 		}
-		registry.scheduled = append(registry.scheduled, scheduled)
 	}
 	if len(mistakes) > 0 {
 		return nil, errors.Join(mistakes...)
@@ -83,16 +58,14 @@ func NewRegistry(entries []Entry, now time.Time) (*Registry, error) {
 	return registry, nil
 }
 
-func (e Entry) parse(now time.Time) (Scheduled, error) {
-	name := e.worker.Name()
-	if kind := e.args(periodic.Slot{}).Kind(); kind != name {
-		return Scheduled{}, fmt.Errorf("schedule %q: the zero value of its worker answers Name with %q: a worker's name is a constant", name, kind)
+func (r *Registry) add(entry Entry, now time.Time) error {
+	if entry.onDemand != nil {
+		r.onDemand = append(r.onDemand, *entry.onDemand)
+		return entry.onDemand.check()
 	}
-	schedule, err := periodic.Parse(name, e.definition)
-	if err != nil {
-		return Scheduled{}, err
-	}
-	return Scheduled{e, schedule}, schedule.CheckKeys(now)
+	scheduled, err := entry.parse(now)
+	r.scheduled = append(r.scheduled, scheduled)
+	return err
 }
 
 // Find returns the worker of that name.
@@ -141,21 +114,15 @@ func (r *Registry) Entries() []periodic.Entry {
 	return entries
 }
 
-// Auditor returns the worker if its effects can be audited, or nil.
-func (s Scheduled) Auditor() Auditor {
-	auditor, _ := s.worker.(Auditor)
-	return auditor
-}
-
-// Carrier returns what carries the schedule's slots to River.
-func (s Scheduled) Carrier() periodic.Entry {
-	return periodic.Entry{Schedule: s.Schedule, Args: s.args}
-}
-
-// RiverWorkers returns River's workers, one for each schedule; they run their
-// slots through runner.
+// RiverWorkers returns River's workers, one for each schedule and task; they
+// run through runner.
 func (r *Registry) RiverWorkers(runner *Runner) (*river.Workers, error) {
 	workers := river.NewWorkers()
+	for _, task := range r.onDemand {
+		if err := task.register(workers, runner); err != nil {
+			return nil, fmt.Errorf("register task %q: %w", task.name, err)
+		}
+	}
 	for _, scheduled := range r.scheduled {
 		if err := scheduled.register(workers, scheduled.Schedule, runner); err != nil {
 			return nil, fmt.Errorf("register worker %q: %w", scheduled.Name, err)

@@ -28,6 +28,13 @@ func (named) Name() string { return "named" }
 
 func (named) Run(context.Context, pgx.Tx, periodic.Slot) error { return nil }
 
+// errand is a task that may have any name.
+type errand struct{ name string }
+
+func (e errand) Name() string { return e.name }
+
+func (errand) Run(context.Context, pgx.Tx) error { return nil }
+
 var anyTime = time.Date(2026, time.May, 29, 18, 0, 0, 0, time.UTC)
 
 func TestAll(t *testing.T) {
@@ -36,19 +43,22 @@ func TestAll(t *testing.T) {
 	require.NoError(t, err)
 	_, err = registry.RiverWorkers(&Runner{Log: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
-	require.Len(t, registry.Entries(), len(All()))
+	require.Len(t, registry.Kinds(), len(All()))
 
-	var names []string
-	for _, schedule := range registry.Schedules() {
-		names = append(names, schedule.Name)
-	}
-	require.Len(t, names, len(All()))
-	require.True(t, slices.IsSorted(names), names)
-
-	// River asks the zero value for the kind.
+	var schedules, tasks []string
 	for _, entry := range All() {
-		require.Equal(t, entry.worker.Name(), entry.args(periodic.Slot{}).Kind())
+		if entry.onDemand != nil {
+			tasks = append(tasks, entry.name())
+			continue
+		}
+		require.Empty(t, tasks, "what runs on demand comes last")
+		schedules = append(schedules, entry.name())
+		require.Equal(t, entry.name(), entry.args(periodic.Slot{}).Kind(), "River asks the zero value for the kind")
 	}
+	require.True(t, slices.IsSorted(schedules), schedules)
+	require.True(t, slices.IsSorted(tasks), tasks)
+	require.Len(t, registry.Entries(), len(schedules))
+	require.Len(t, registry.Schedules(), len(schedules))
 }
 
 func TestNewRegistry(t *testing.T) {
@@ -62,12 +72,18 @@ func TestNewRegistry(t *testing.T) {
 			On(SquadHealth{}, periodic.Definition{Cron: "@daily", Zone: mexicoCity, Key: periodic.ISOWeek}),
 			On(WeeklyDigest{}, periodic.Definition{Cron: "@weekly", Zone: mexicoCity}),
 			On(WeeklyDigest{}, periodic.Definition{Cron: "@daily", Zone: mexicoCity}),
+			OnDemand(errand{"weekly_digest"}),
+			OnDemand(errand{"Paga 🪙"}),
+			OnDemand(errand{"pay"}),
 		}, anyTime)
 		require.EqualError(t, err, strings.Join([]string{
 			`schedule "anniversary": cron "0 25 * * *": hour "25": use 0-23: end of range (25) above maximum (23): "25"`,
 			`schedule "leaderboard_close": cron "0 18 * * FRI": zone "Mexico/City": write an IANA name, such as "Europe/Berlin": unknown time zone Mexico/City`,
 			`schedule "squad_health": key format "iso_week" gives 2026-05-30T06:00:00Z and 2026-05-31T06:00:00Z of "@daily" the one key "2026-W22": use "instant" or a rarer cron`,
 			`schedule "weekly_digest": two workers have this name`,
+			`task "weekly_digest": two workers have this name`,
+			`task "Paga 🪙": name must be 1 to 100 of a-z, 0-9, _, . and -`,
+			`task "pay": its zero value answers Name with "": a worker's name is a constant`,
 		}, "\n"))
 	})
 

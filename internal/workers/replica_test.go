@@ -48,10 +48,14 @@ func startWith(t *testing.T, db *pgxpool.Pool, config river.Config, entries ...w
 	r := replica{attempts: make(chan error, 1000), log: make(lines, 1000)}
 	runner := newRunner(db)
 	runner.Log = slog.New(slog.NewTextHandler(r.log, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	registered, err := newRegistry(t, entries...).RiverWorkers(runner)
+	registry := newRegistry(t, entries...)
+	require.NoError(t, registry.RegisterKinds(t.Context(), db, "ranura"))
+	registered, err := registry.RiverWorkers(runner)
 	require.NoError(t, err)
 	config.FetchCooldown = 5 * time.Millisecond
-	config.FetchPollInterval = 20 * time.Millisecond
+	if config.FetchPollInterval == 0 {
+		config.FetchPollInterval = 20 * time.Millisecond
+	}
 	config.Logger = slog.New(slog.NewTextHandler(r.log, &slog.HandlerOptions{Level: slog.LevelError}))
 	config.Middleware = []rivertype.Middleware{river.WorkerMiddlewareFunc(
 		func(ctx context.Context, _ *rivertype.JobRow, work func(context.Context) error) error {
@@ -59,7 +63,7 @@ func startWith(t *testing.T, db *pgxpool.Pool, config river.Config, entries ...w
 			r.attempts <- err
 			return err
 		})}
-	config.Queues = map[string]river.QueueConfig{periodic.Queue: {MaxWorkers: 4}}
+	config.Queues = map[string]river.QueueConfig{periodic.Queue: {MaxWorkers: 4}, workers.Queue: {MaxWorkers: 4}}
 	config.ReindexerIndexNames = []string{}
 	config.TestOnly = true
 	config.Workers = registered

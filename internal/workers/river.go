@@ -3,14 +3,11 @@ package workers
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/riverqueue/river"
-	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 	"github.com/riverqueue/river/rivertype"
 
 	"github.com/ranura/ranura/internal/claim"
@@ -57,30 +54,9 @@ func (w *riverWorker[W]) Work(ctx context.Context, job *river.Job[Args[W]]) erro
 		return river.JobSnooze(early)
 	}
 	_, err = w.runner.run(ctx, a)
-	if errors.Is(err, claim.ErrHeld) {
-		return river.JobSnooze(again)
-	}
-	if gaveUp(ctx, job.JobRow, a.rules.GiveUpAfter, err) {
-		w.runner.Log.ErrorContext(ctx, "gave up", "name", a.slot.Name, "key", a.key, "attempts", job.Attempt, "error", err)
-		job.MaxAttempts = job.Attempt // River shares this row, and discards a job that has no attempts left
-	}
-	return storable(err)
+	spent := job.AttemptedAt.Sub(job.CreatedAt) > a.rules.GiveUpAfter
+	return w.runner.answer(ctx, job.JobRow, claim.Key{Name: a.slot.Name, Key: a.key}, spent, err)
 }
-
-// storable makes an error one that River can keep. It keeps the text as jsonb,
-// which has no NUL: the job would stay running until it is rescued, and fail
-// so again.
-func storable(err error) error {
-	if err == nil || !strings.Contains(err.Error(), "\x00") {
-		return err
-	}
-	return &cleanError{err}
-}
-
-type cleanError struct{ error }
-
-func (e *cleanError) Error() string { return strings.ReplaceAll(e.error.Error(), "\x00", `\x00`) }
-func (e *cleanError) Unwrap() error { return e.error }
 
 // patience is short, because a job that waits holds a worker: a few claims
 // that are held would otherwise keep a whole replica from all other slots.
@@ -130,31 +106,4 @@ func source(job *rivertype.JobRow) claim.Source {
 	default:
 		return claim.External
 	}
-}
-
-// gaveUp reports whether a failure is the job's last: it is older than its
-// schedule has patience, or has no attempts left. A stop of the replica and
-// what the worker asks of River (to snooze, to cancel) are no failures.
-func gaveUp(ctx context.Context, job *rivertype.JobRow, after time.Duration, err error) bool {
-	_, cancelled := errors.AsType[*rivertype.JobCancelError](err)
-	if err == nil || cancelled || waits(err) || errors.Is(ctx.Err(), context.Canceled) {
-		return false
-	}
-	return job.AttemptedAt.Sub(job.CreatedAt) > after || job.Attempt >= job.MaxAttempts
-}
-
-// complete finishes the job in the claim transaction. JobCompleteTx reports no
-// error for a job that is no longer ours: rescued, discarded, or at work in
-// another attempt. So the row must be completed and of this attempt, otherwise
-// everything rolls back and the claim is left to whoever has the job now.
-func complete[W Worker](ctx context.Context, tx pgx.Tx, job *river.Job[Args[W]]) error {
-	done, err := river.JobCompleteTx[*riverpgxv5.Driver](ctx, tx, job)
-	if err != nil {
-		return fmt.Errorf("complete job %d: %w", job.ID, err)
-	}
-	if done.State != rivertype.JobStateCompleted || done.Attempt != job.Attempt {
-		return fmt.Errorf("complete job %d: it is %s in attempt %d and no longer ours (attempt %d)",
-			job.ID, done.State, done.Attempt, job.Attempt)
-	}
-	return nil
 }
