@@ -84,18 +84,23 @@ func changed(version string) traits {
 	return traits{name: "changes", period: 2 * second}
 }
 
-// The two versions of the app: the second has a changed schedule and a kind
-// that the first does not know.
+// The versions of the app: the second has a changed schedule and a kind that
+// the first does not know. The one for clocks has a single schedule, without
+// any trouble of its own.
 const (
 	versionEnv    = "RANURA_CHAOS_VERSION"
 	firstVersion  = "1"
 	secondVersion = "2"
+	clockVersion  = "clock"
 )
 
 func version() string { return os.Getenv(versionEnv) }
 
 // crontab is what the replicas of this process's version serve.
 func crontab() []workers.Entry {
+	if version() == clockVersion {
+		return []workers.Entry{on[steadily]()}
+	}
 	entries := []workers.Entry{
 		on[briskly](), on[changes](), on[clashDown](), on[clashUp](), on[flaky](), on[follows](), on[leads](), on[lengthy](),
 		on[minutely](), on[oneByOne](), on[quickly](), on[skipping](), on[slowly](), on[steadily](), on[zoned](),
