@@ -23,6 +23,10 @@ BEGIN
         EXECUTE format('GRANT USAGE ON SCHEMA %I TO %I', current_schema(), role);
     END LOOP;
     EXECUTE format('REVOKE CREATE ON SCHEMA %I FROM PUBLIC', current_schema());
+
+    -- A table that a later migration adds is the service's before this runs again.
+    EXECUTE format('ALTER DEFAULT PRIVILEGES IN SCHEMA %I GRANT SELECT, INSERT, UPDATE, DELETE ON TABLES TO ranura_runtime', current_schema());
+    EXECUTE format('ALTER DEFAULT PRIVILEGES IN SCHEMA %I GRANT USAGE ON SEQUENCES TO ranura_runtime', current_schema());
 END
 $$;
 
@@ -49,7 +53,3 @@ GRANT EXECUTE ON FUNCTION claim_run, enqueue_job TO ranura_runtime;
 GRANT SELECT ON activity, members, sections, squad_members, squads, wallet_mismatches TO ranura_runtime;
 GRANT SELECT, INSERT ON leaderboard_places, notifications, replies, squad_health, token_transactions TO ranura_runtime;
 GRANT SELECT, INSERT, UPDATE ON threads, wallets TO ranura_runtime;
-
--- A table that a later migration adds is the service's before this script runs again.
-ALTER DEFAULT PRIVILEGES GRANT SELECT, INSERT, UPDATE, DELETE ON TABLES TO ranura_runtime;
-ALTER DEFAULT PRIVILEGES GRANT USAGE ON SEQUENCES TO ranura_runtime;

@@ -1,8 +1,13 @@
 package migrations_test
 
 import (
+	"os"
+	"path/filepath"
 	"testing"
 
+	"github.com/jackc/pgerrcode"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
 )
@@ -32,6 +37,21 @@ func TestDedupeKey(t *testing.T) {
 		}
 		require.NoError(t, callers.Wait())
 		require.Equal(t, 1, count(t, db, `SELECT count(*) FROM river_job`))
+	})
+
+	t.Run("AboveReadCommittedAKeyThatWasTakenMeanwhileIsAnError", func(t *testing.T) {
+		t.Parallel()
+		db := newKinds(t)
+		tx, err := db.BeginTx(t.Context(), pgx.TxOptions{IsoLevel: pgx.RepeatableRead})
+		require.NoError(t, err)
+		defer func() { require.NoError(t, tx.Rollback(t.Context())) }()
+		_, err = tx.Exec(t.Context(), `SELECT`) // from here on it sees nothing new
+		require.NoError(t, err)
+		enqueue(t, db, `SELECT enqueue_job('welcome', '{}', 'k')`)
+		_, err = tx.Exec(t.Context(), `SELECT enqueue_job('welcome', '{}', 'k')`)
+		var refused *pgconn.PgError
+		require.ErrorAs(t, err, &refused)
+		require.Equal(t, pgerrcode.SerializationFailure, refused.Code)
 	})
 
 	t.Run("EveryStateOfTheJobHoldsTheKey", func(t *testing.T) {
@@ -81,4 +101,20 @@ func TestSlotsByEnqueueJob(t *testing.T) {
 	write(t, db, `INSERT INTO worker_runs (name, key, outcome) VALUES ('close', '2026-W23', 'skipped_paused')`)
 	require.Equal(t, "true", text(t, db, `SELECT enqueue_job('close', '{"key": "2026-W23", "slot": "2026-06-06T00:00:00Z"}') IS NULL`),
 		"what was decided against stays so, for a machine")
+}
+
+// C8: Go, Postgres and Python read one local time as two instants, so that only
+// Go may read it.
+func TestC8NoSQLReadsALocalTime(t *testing.T) {
+	t.Parallel()
+	for _, pattern := range []string{"*.sql", "../deploy/*.sql"} {
+		paths, err := filepath.Glob(pattern)
+		require.NoError(t, err)
+		require.NotEmpty(t, paths)
+		for _, path := range paths {
+			sql, err := os.ReadFile(path)
+			require.NoError(t, err)
+			require.NotRegexp(t, `(?i)at\s+time\s+zone|timezone\s*\(|localtime`, string(sql), path)
+		}
+	}
 }
