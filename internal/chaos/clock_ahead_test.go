@@ -20,7 +20,7 @@ import (
 // becomes due while the test looks on.
 func TestB5ClockAhead(t *testing.T) {
 	t.Parallel()
-	skewed := buildSkewed(t)
+	skewed := buildPatched(t, otherClock(t))
 	for name, c := range map[string]struct {
 		ahead time.Duration
 		start string // the first one leads
