@@ -54,7 +54,7 @@ func (c *CatchUp) register(ctx context.Context, tx pgx.Tx, entry Entry) error {
 		return err
 	}
 	if row.Definition != mine.Definition {
-		if row.definedAt.After(c.StartedAt) {
+		if row.definedAt.After(c.StartedAt) && row.removedAt == nil {
 			c.Log.WarnContext(ctx, "superseded: a newer replica defines this schedule", "name", mine.Name,
 				"cron", mine.Cron, "zone", mine.Zone, "stored_cron", row.Cron, "stored_zone", row.Zone)
 			return nil

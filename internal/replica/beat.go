@@ -19,14 +19,16 @@ const (
 	goneAfter = 15 * time.Second
 )
 
-// beatSQL tells that this replica lives, and asks whether anybody left a slot.
+// beatSQL tells that this replica lives, and asks whether the others know it, and
+// whether anybody left a slot.
 const beatSQL = `
 WITH beat AS (
     INSERT INTO replicas (id, service, host, version, schedules, kinds, started_at, last_seen_at)
     VALUES ($1, $2, $3, $4, $5, $10, $6, clock_timestamp())
     ON CONFLICT (id) DO UPDATE SET last_seen_at = clock_timestamp()
+    RETURNING xmax = 0 AS is_new
 )
-SELECT clock_timestamp(),
+SELECT clock_timestamp(), (SELECT is_new FROM beat),
        EXISTS (SELECT FROM replicas WHERE last_seen_at < clock_timestamp() - $7::interval)
        OR EXISTS (SELECT FROM river_job WHERE state = 'running' AND attempted_at < clock_timestamp() - $7::interval
                   AND kind IN (SELECT name FROM worker_kinds)
@@ -34,33 +36,44 @@ SELECT clock_timestamp(),
        OR EXISTS (SELECT FROM river_job WHERE state IN ('available', 'retryable', 'scheduled') AND queue = $8
                   AND scheduled_at > clock_timestamp() + $9::interval)`
 
-// signOn is the first beat. It comes before the first job, so that there is no
-// job whose replica nobody knows, and before the kinds, so that nobody takes
-// them for those of a replica that is gone.
-func (r *replica) signOn(ctx context.Context) error {
-	if err := r.beat(ctx); err != nil {
+// beat comes before the first job, so that there is no job whose replica nobody
+// knows. Whoever is new to the others registers what it has after it, so that
+// nobody takes it for what a gone replica had: that is a replica that starts, and
+// one that was silent for so long that it counted as gone.
+func (r *replica) beat(ctx context.Context) error {
+	host, _ := os.Hostname() // for people only
+	var now time.Time
+	var isNew, left bool
+	asked := time.Now()
+	err := r.control.QueryRow(ctx, beatSQL, r.ID, r.Service, host, version(), r.scheduleNames(), r.catchUp.StartedAt,
+		goneAfter, periodic.Queue, longestRetry, r.Registry.Kinds()).Scan(&now, &isNew, &left)
+	if err != nil {
+		return fmt.Errorf("beat: %w", err)
+	}
+	r.clock.compare(r.Log, asked, now, time.Now())
+	if isNew || !r.registered {
+		if err := r.register(ctx); err != nil {
+			return err
+		}
+	}
+	if left {
+		return r.handBack(ctx, now)
+	}
+	return nil
+}
+
+func (r *replica) register(ctx context.Context) error {
+	r.registered = false
+	if err := r.catchUp.Register(ctx); err != nil {
 		return err
 	}
 	if err := r.Registry.RegisterKinds(ctx, r.control, r.Service); err != nil {
 		return err
 	}
-	return r.retire(ctx, r.control)
-}
-
-func (r *replica) beat(ctx context.Context) error {
-	host, _ := os.Hostname() // for people only
-	var now time.Time
-	var left bool
-	asked := time.Now()
-	err := r.control.QueryRow(ctx, beatSQL, r.ID, r.Service, host, version(), r.scheduleNames(), r.catchUp.StartedAt,
-		goneAfter, periodic.Queue, longestRetry, r.Registry.Kinds()).Scan(&now, &left)
-	if err != nil {
-		return fmt.Errorf("beat: %w", err)
+	if err := r.retire(ctx, r.control); err != nil {
+		return err
 	}
-	r.clock.compare(r.Log, asked, now, time.Now())
-	if left {
-		return r.handBack(ctx, now)
-	}
+	r.registered = true
 	return nil
 }
 

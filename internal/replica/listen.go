@@ -39,15 +39,16 @@ func (r *replica) listen(ctx context.Context, wake chan<- periodic.Wake) error {
 	if _, err := listener.Exec(ctx, listenSQL); err != nil {
 		return err
 	}
-	for {
+	for reason := periodic.Changed; ; { // what was announced before is not announced again
+		select {
+		case wake <- reason:
+		default: // one reason to wake is enough
+		}
 		notification, err := listener.WaitForNotification(ctx)
 		if err != nil {
 			return err
 		}
-		select {
-		case wake <- periodic.Wake(notification.Payload):
-		default: // one reason to wake is enough
-		}
+		reason = periodic.Wake(notification.Payload)
 	}
 }
 

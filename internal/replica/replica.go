@@ -55,7 +55,10 @@ type replica struct {
 	client  *river.Client[pgx.Tx]
 	catchUp *periodic.CatchUp
 	started atomic.Bool
-	clock   clock
+
+	// Of the beat alone.
+	clock      clock
+	registered bool
 }
 
 // Run serves until ctx ends, then stops in order: no new slot is taken, running
@@ -118,7 +121,7 @@ func (r *replica) close() {
 
 // work runs the timers and the workers until ctx ends.
 func (r *replica) work(ctx context.Context) error {
-	for _, step := range []func(context.Context) error{r.prepare, r.signOn, r.client.Start} {
+	for _, step := range []func(context.Context) error{r.prepare, r.beat, r.client.Start} {
 		err := r.untilDatabase(ctx, step)
 		if ctx.Err() != nil {
 			return nil //nolint:nilerr // told to stop before it had started: what the step says to that is no failure

@@ -13,8 +13,8 @@ import (
 	"github.com/ranura/ranura/migrations"
 )
 
-// prepare brings the database to this version's schema and makes the schedules
-// known. Replicas that start at once do it one after the other.
+// prepare brings the database to this version's schema. Replicas that start at
+// once do it one after the other.
 func (r *replica) prepare(ctx context.Context) error {
 	current, err := migrations.UpToDate(ctx, r.control)
 	if err != nil {
@@ -32,7 +32,7 @@ func (r *replica) prepare(ctx context.Context) error {
 			return err
 		}
 	}
-	return r.catchUp.Register(ctx)
+	return nil
 }
 
 // retryEvery is short enough for a first slot soon after the database is back,
