@@ -69,11 +69,22 @@ func TestOverlap(t *testing.T) {
 		await(t, running)
 		for n := range 3 { // the newest is enqueued first
 			a.insert(t, friday.Add(time.Duration(3-n)*15*time.Minute))
-		}
-		for range 3 {
 			requireSnooze(t, a.attempt(t))
 		}
-		close(release)
+		require.Eventually(t, func() bool {
+			return count(t, db, `SELECT count(*) FROM river_job WHERE state <> 'running'`) == 3
+		}, patience, 5*time.Millisecond)
+		write(t, db, `UPDATE river_job SET state = 'scheduled', scheduled_at = now() + interval '1 hour' WHERE state <> 'running'`)
+		woken, err := db.Acquire(t.Context())
+		require.NoError(t, err)
+		defer woken.Release()
+		_, err = woken.Exec(t.Context(), `LISTEN "public.river_insert"`)
+		require.NoError(t, err)
+
+		close(release) // the turn is passed on, not waited for
+		notification, err := woken.Conn().WaitForNotification(t.Context())
+		require.NoError(t, err)
+		require.JSONEq(t, `{"queue": "slots"}`, notification.Payload)
 		for range 4 {
 			job := a.settled(t)
 			require.Equal(t, rivertype.JobStateCompleted, job.State)
@@ -82,6 +93,25 @@ func TestOverlap(t *testing.T) {
 		keys := texts(t, db, `SELECT key FROM worker_runs ORDER BY ran_at`)
 		require.IsIncreasing(t, keys)
 		require.Len(t, keys, 4)
+	})
+
+	t.Run("WaitAsksMoreSeldomTheFurtherOffItsTurnIs", func(t *testing.T) {
+		t.Parallel()
+		db := newEffects(t)
+		worker, running, release := busy()
+		a := start(t, db, onQuartersWith(worker, periodic.Policy{Overlap: periodic.Wait}))
+		a.insert(t, friday)
+		await(t, running)
+		for n := range 3 {
+			a.insert(t, friday.Add(time.Duration(n+1)*15*time.Minute))
+			var snooze *rivertype.JobSnoozeError
+			require.ErrorAs(t, a.attempt(t), &snooze)
+			require.Equal(t, time.Duration(n+1)*time.Second, snooze.Duration)
+		}
+		close(release)
+		for range 4 {
+			require.Equal(t, rivertype.JobStateCompleted, a.settled(t).State)
+		}
 	})
 
 	t.Run("ByHandItWaits", func(t *testing.T) {

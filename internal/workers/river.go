@@ -82,8 +82,11 @@ func (w *riverWorker[W]) attempt(job *river.Job[Args[W]]) (*attempt, error) {
 	}
 	a := &attempt{
 		worker: w.worker, slot: slot, key: slot.Key, code: w.schedule.Definition, rules: rules{Definition: w.schedule.Definition},
-		meta:   claim.Meta{Source: from, JobID: job.ID, Attempt: job.Attempt, Patience: patience},
-		finish: []claim.Step{func(ctx context.Context, tx pgx.Tx) error { return complete(ctx, tx, job) }},
+		meta: claim.Meta{Source: from, JobID: job.ID, Attempt: job.Attempt, Patience: patience},
+	}
+	a.finish = []claim.Step{
+		func(ctx context.Context, tx pgx.Tx) error { return complete(ctx, tx, job) },
+		func(ctx context.Context, tx pgx.Tx) error { return a.passTurn(ctx, tx, *job.AttemptedAt) },
 	}
 	a.admit = func(ctx context.Context, tx pgx.Tx) error { return a.admitAt(ctx, tx, *job.AttemptedAt) }
 	return a, nil

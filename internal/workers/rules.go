@@ -59,9 +59,9 @@ func (a *attempt) admitAt(ctx context.Context, tx pgx.Tx, now time.Time) error {
 		return nil
 	}
 	if a.rules.Overlap == periodic.Wait { // asked before the turn is tried: who only looks must not be in the oldest's way
-		oldest, err := isOldest(ctx, tx, a.slot)
-		if err == nil && !oldest {
-			err = river.JobSnooze(again)
+		older, err := olderSlots(ctx, tx, a.slot)
+		if err == nil && older > 0 {
+			err = river.JobSnooze(time.Duration(older) * again)
 		}
 		if err != nil {
 			return err
@@ -89,48 +89,4 @@ func (a *attempt) superseded() (bool, error) {
 		return false, err
 	}
 	return !stored.Includes(a.slot.At), nil
-}
-
-// A turn is a lock that one slot of a schedule has at a time, until its
-// transaction ends. Slots that may overlap take none.
-const (
-	tryTurnSQL  = `SELECT pg_try_advisory_xact_lock(hashtextextended('ranura/' || $1::text, 0))`
-	waitTurnSQL = `SELECT pg_advisory_xact_lock(hashtextextended('ranura/' || $1::text, 0))`
-)
-
-// tryTurn reports whether no other slot of the schedule is at work.
-func tryTurn(ctx context.Context, tx pgx.Tx, name string) (free bool, err error) {
-	if err = tx.QueryRow(ctx, tryTurnSQL, name).Scan(&free); err != nil {
-		return false, fmt.Errorf("take the schedule's turn: %w", err)
-	}
-	return free, nil
-}
-
-// waitTurn waits for the slot that is at work, as long as the session's
-// lock_timeout allows.
-func (a *attempt) waitTurn(ctx context.Context, tx pgx.Tx) error {
-	if a.rules.Overlap == periodic.Allow {
-		return nil
-	}
-	if _, err := tx.Exec(ctx, waitTurnSQL, a.slot.Name); err != nil {
-		return fmt.Errorf("wait for another slot of %q: %w", a.slot.Name, err)
-	}
-	return nil
-}
-
-// oldestSQL compares texts, because a job that somebody else inserted may carry
-// anything: it cancels itself when it runs, and must not fail its successors.
-const oldestSQL = `
-SELECT NOT EXISTS (
-    SELECT FROM river_job
-    WHERE kind = $1 AND state IN ('available', 'pending', 'retryable', 'running', 'scheduled')
-      AND args->>'slot' COLLATE "C" < $2
-)`
-
-// isOldest reports whether no older slot of the schedule has yet to end.
-func isOldest(ctx context.Context, tx pgx.Tx, slot periodic.Slot) (oldest bool, err error) {
-	if err = tx.QueryRow(ctx, oldestSQL, slot.Name, slot.At.Format(time.RFC3339)).Scan(&oldest); err != nil {
-		return false, fmt.Errorf("look for older slots of %q: %w", slot.Name, err)
-	}
-	return oldest, nil
 }
