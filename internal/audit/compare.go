@@ -6,6 +6,7 @@ package audit
 
 import (
 	"cmp"
+	"encoding/json"
 	"slices"
 	"strings"
 	"time"
@@ -38,7 +39,7 @@ type Report struct {
 	Ran      int            `json:"ran"`      // of them
 	Skipped  map[string]int `json:"skipped"`  // of them, by the reason on record
 
-	Missing    []Finding `json:"missing"`    // neither run nor skipped
+	Missing    []Finding `json:"missing"`    // neither run nor skipped; the note says whether it was refused
 	Doubled    []Finding `json:"doubled"`    // run more than once
 	Unexpected []Finding `json:"unexpected"` // run, and no slot of the schedule
 	Late       []Finding `json:"late"`       // run, later than asked for; a remark, no discrepancy
@@ -102,6 +103,10 @@ func judge(r *Report, slot periodic.Slot, claims []claim.Record, skips []Skip, l
 		}
 	}
 	switch {
+	case len(runs) == 0 && reason == string(claim.Refused):
+		finding.Note = refusal(claims)
+		r.Missing = append(r.Missing, finding)
+		return
 	case len(runs) == 0 && reason == "":
 		r.Missing = append(r.Missing, finding)
 		return
@@ -116,6 +121,19 @@ func judge(r *Report, slot periodic.Slot, claims []claim.Record, skips []Skip, l
 		finding.Lateness, finding.Runs = late.Seconds(), runs[:1]
 		r.Late = append(r.Late, finding)
 	}
+}
+
+// refusal says why a slot was refused, as its claim keeps it.
+func refusal(claims []claim.Record) string {
+	var output struct {
+		Error string `json:"error"`
+	}
+	for _, record := range claims {
+		if json.Unmarshal(record.Output, &output) == nil && output.Error != "" {
+			return "refused: " + output.Error
+		}
+	}
+	return "refused"
 }
 
 // remark reports claims that no expected slot accounts for.

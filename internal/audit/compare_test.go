@@ -1,6 +1,7 @@
 package audit_test
 
 import (
+	"encoding/json"
 	"testing"
 	"time"
 
@@ -33,6 +34,12 @@ func skipped(slot periodic.Slot, why string) claim.Record {
 	return record
 }
 
+func refused(slot periodic.Slot, output string) claim.Record {
+	record := skipped(slot, "refused")
+	record.Output = json.RawMessage(output)
+	return record
+}
+
 func named(findings []audit.Finding) (keys []string) {
 	for _, finding := range findings {
 		keys = append(keys, finding.Key)
@@ -45,6 +52,18 @@ func TestCompare(t *testing.T) {
 	compare := func(happened []claim.Record, skips ...audit.Skip) audit.Report {
 		return audit.Compare(slots, happened, skips, 5*time.Second)
 	}
+
+	t.Run("ARefusedSlotIsMissingWithItsReason", func(t *testing.T) {
+		t.Parallel()
+		report := compare([]claim.Record{ran(slot(0), 0), refused(slot(1), `{"status": 410, "error": "answered 410 Gone"}`), refused(slot(2), ``)})
+		require.False(t, report.Agrees())
+		require.Equal(t, []string{slot(1).Key, slot(2).Key}, named(report.Missing))
+		require.Equal(t, "refused: answered 410 Gone", report.Missing[0].Note)
+		require.Equal(t, "refused", report.Missing[1].Note)
+
+		report = compare([]claim.Record{ran(slot(0), 0), refused(slot(1), ``), ran(slot(1), 0), ran(slot(2), 0)})
+		require.True(t, report.Agrees(), "run by hand since")
+	})
 
 	t.Run("EveryExpectedSlotOnceAgrees", func(t *testing.T) {
 		t.Parallel()

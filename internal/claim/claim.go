@@ -23,15 +23,18 @@ type Key struct{ Name, Key string }
 // String is the form used in errors, logs and spans: "name@key".
 func (k Key) String() string { return k.Name + "@" + k.Key }
 
-// Meta is the story told by a claim's row. Only Source and Patience decide
-// anything: what an operator asks for (Manual, Backfill) also runs a slot whose
-// claim records a skip.
+// Meta is the story told by a claim's row. Only Source, Reopen and Patience
+// decide anything: what an operator asks for (Manual, Backfill) also runs a slot
+// whose claim records a skip or a refusal.
 type Meta struct {
 	SlotAt  time.Time // the slot's instant; zero is stored as NULL
 	Source  Source
 	JobID   int64 // River's job; zero is stored as NULL
 	Attempt int   // River's attempt; zero is stored as NULL
 	Replica string
+
+	// Reopen is for what an operator asks for by other means than a Source.
+	Reopen bool
 
 	// Patience is how long to wait, in whole milliseconds, while another
 	// transaction holds the claim; then it is ErrHeld. Zero waits as long as
@@ -65,6 +68,8 @@ const (
 
 	SkippedCapped     Outcome = "skipped_capped"     // too many were missed at once
 	SkippedSuperseded Outcome = "skipped_superseded" // a newer slot stands for it, or its schedule no longer has it
+
+	Refused Outcome = "refused" // for good, by whoever was to do the work elsewhere
 )
 
 // A Step is one part of the work. It writes through tx and never ends it: tx

@@ -2,6 +2,7 @@ package claim
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"time"
 
@@ -22,6 +23,8 @@ type Record struct {
 	Attempt  *int       `json:"attempt"`
 	Effects  *int64     `json:"effects"`
 	Replica  *string    `json:"replica"`
+
+	Output json.RawMessage `json:"output,omitempty"` // see [Output]
 }
 
 // Querier reads: a pool, a connection or a transaction.
@@ -32,7 +35,7 @@ type Querier interface {
 // columnsSQL selects a Record; what follows it says which.
 const columnsSQL = `
 SELECT run.name, run.key, run.slot_at, run.ran_at, extract(epoch FROM run.ran_at - run.slot_at)::float8,
-       run.outcome, run.source, run.job_id, run.attempt, run.effects, run.replica`
+       run.outcome, run.source, run.job_id, run.attempt, run.effects, run.replica, run.output`
 
 const findSQL = columnsSQL + `
 FROM worker_runs run WHERE name = $1 AND key = $2`

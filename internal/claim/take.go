@@ -76,8 +76,8 @@ func milliseconds(d time.Duration) string {
 
 const reopenSQL = `DELETE FROM worker_runs WHERE name = $1 AND key = $2 AND outcome <> 'ran'`
 
-// reopen frees the key of a slot that was skipped, for a run in the same
-// transaction. If that run fails, the skip is still recorded; if two are at it,
+// reopen frees the key of a slot that was skipped or refused, for a run in the
+// same transaction. If that run fails, the record stays as it was; if two are at it,
 // one waits here for the other and then finds the slot taken.
 func reopen(ctx context.Context, tx pgx.Tx, key Key) error {
 	if _, err := tx.Exec(ctx, reopenSQL, key.Name, key.Key); err != nil {
