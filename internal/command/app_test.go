@@ -35,6 +35,8 @@ func TestMain(m *testing.M) {
 			os.Exit(1)
 		}
 		os.Exit(0)
+	case "calls":
+		os.Exit(command.Main([]workers.Entry{workers.On(calling{}, everyYear)}))
 	case "pulses":
 		os.Exit(command.Main([]workers.Entry{workers.On(pulse{}, everySecond)}))
 	case "years":

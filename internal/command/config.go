@@ -9,6 +9,7 @@ import (
 
 	"github.com/caarlos0/env/v11"
 
+	"github.com/ranura/ranura/internal/delivery"
 	"github.com/ranura/ranura/internal/postgres"
 )
 
@@ -21,6 +22,8 @@ type config struct {
 	LogLevel       logLevel  `env:"LOG_LEVEL"       envDefault:"INFO"`
 	ReplicaName    string    `env:"REPLICA_NAME"`
 	ServiceName    string    `env:"SERVICE_NAME"    envDefault:"ranura"`
+
+	endpoints delivery.Endpoints // of ENDPOINT_<NAME>_URL and what goes with it
 }
 
 const (
@@ -48,6 +51,9 @@ func readConfig() (config, error) {
 	}
 	if len(read.ReplicaName) > maxName {
 		mistakes = append(mistakes, fmt.Errorf("REPLICA_NAME has %d characters: use at most %d", len(read.ReplicaName), maxName))
+	}
+	if read.endpoints, err = delivery.ReadEndpoints(os.Environ()); err != nil {
+		mistakes = append(mistakes, err)
 	}
 	if err := errors.Join(mistakes...); err != nil {
 		return config{}, usage(err)

@@ -63,8 +63,7 @@ func (a *app) runOne(cmd *cobra.Command, name string, request workers.Request) e
 	if err != nil {
 		return err
 	}
-	return withDatabaseFor(cmd.Context(), scheduled.Timeout, func(ctx context.Context, db *pgxpool.Pool, id string) error {
-		runner := &workers.Runner{DB: db, Replica: id, Log: quiet()}
+	return withRunner(cmd.Context(), scheduled.Timeout, func(ctx context.Context, db *pgxpool.Pool, runner *workers.Runner) error {
 		result, err := runner.RunByHand(ctx, db, scheduled, request)
 		if err != nil {
 			return err
@@ -98,11 +97,14 @@ func printResult(to io.Writer, result workers.Result) error {
 // withDatabase gives a command the database for as long as it runs, and the id
 // under which its runs are recorded.
 func withDatabase(ctx context.Context, do func(ctx context.Context, db *pgxpool.Pool, id string) error) error {
-	return withDatabaseFor(ctx, periodic.DefaultTimeout, do)
+	return withRunner(ctx, periodic.DefaultTimeout, func(ctx context.Context, db *pgxpool.Pool, runner *workers.Runner) error {
+		return do(ctx, db, runner.Replica)
+	})
 }
 
-// withDatabaseFor is withDatabase with a timeout of its own for each statement.
-func withDatabaseFor(ctx context.Context, timeout time.Duration, do func(ctx context.Context, db *pgxpool.Pool, id string) error) error {
+// withRunner is withDatabase for a command that runs slots, with a timeout of
+// its own for each statement.
+func withRunner(ctx context.Context, timeout time.Duration, do func(ctx context.Context, db *pgxpool.Pool, runner *workers.Runner) error) error {
 	config, err := readConfig()
 	if err != nil {
 		return err
@@ -113,7 +115,7 @@ func withDatabaseFor(ctx context.Context, timeout time.Duration, do func(ctx con
 		return err
 	}
 	defer db.Close()
-	return do(ctx, db, id)
+	return do(ctx, db, &workers.Runner{DB: db, Replica: id, Endpoints: config.endpoints, Log: quiet()})
 }
 
 // commandConns: a command does one thing after the other.

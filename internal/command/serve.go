@@ -24,7 +24,8 @@ that is away, and stops in order within 25 seconds of SIGTERM.
 Environment: DATABASE_URL (required), HTTP_ADDR (127.0.0.1:8080), LOG_FORMAT
 (auto, json, text), LOG_LEVEL (INFO), REPLICA_NAME (the host's name),
 SERVICE_NAME (ranura; services that share a database need names of their own),
-CLAIM_RETENTION (9600h: claims are kept for 400 days).`,
+CLAIM_RETENTION (9600h: claims are kept for 400 days), and for each endpoint that
+jobs may call ENDPOINT_<NAME>_URL and _SECRET (docs/http.md).`,
 		Example: `  DATABASE_URL=postgres://ranura:…@db:5432/community app serve`,
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -61,6 +62,7 @@ func (a *app) serveReplica(ctx context.Context) error {
 		Service:     config.ServiceName,
 		Retention:   time.Duration(config.ClaimRetention),
 		Registry:    registry,
+		Endpoints:   config.endpoints,
 		Log:         config.logger(os.Stderr),
 	})
 	if errors.Is(err, replica.ErrAddr) {

@@ -19,6 +19,7 @@ import (
 	"github.com/riverqueue/river"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/ranura/ranura/internal/delivery"
 	"github.com/ranura/ranura/internal/periodic"
 	"github.com/ranura/ranura/internal/postgres"
 	"github.com/ranura/ranura/internal/workers"
@@ -32,6 +33,7 @@ type Config struct {
 	Service     string        // one name for all replicas with the same registry
 	Retention   time.Duration // how long claims are kept
 	Registry    *workers.Registry
+	Endpoints   delivery.Endpoints
 	Log         *slog.Logger
 }
 
@@ -96,7 +98,7 @@ func (r *replica) open(ctx context.Context) (err error) {
 		r.control.Close()
 		return err
 	}
-	r.runner = &workers.Runner{DB: r.working, Replica: r.ID, Log: r.Log}
+	r.runner = &workers.Runner{DB: r.working, Replica: r.ID, Endpoints: r.Endpoints, Log: r.Log}
 	if r.client, err = newClient(r); err != nil {
 		return err
 	}

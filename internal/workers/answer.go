@@ -12,17 +12,26 @@ import (
 	"github.com/riverqueue/river/rivertype"
 
 	"github.com/ranura/ranura/internal/claim"
+	"github.com/ranura/ranura/internal/delivery"
 )
 
 // answer is what River is told of an attempt: to come back, to give up on a job
-// when the patience with it is spent, or the error as it can be stored.
+// when an endpoint refuses it for good or the patience with it is spent, or the
+// error as it can be stored.
 func (r *Runner) answer(ctx context.Context, job *rivertype.JobRow, key claim.Key, spent bool, err error) error {
 	if errors.Is(err, claim.ErrHeld) {
 		return river.JobSnooze(again)
 	}
-	if gaveUp(ctx, job, spent, err) {
+	failed, called := errors.AsType[*delivery.Error](err)
+	switch {
+	case called && failed.Final:
+		r.Log.ErrorContext(ctx, "gave up", "name", key.Name, "key", key.Key, "attempts", job.Attempt, "error", err)
+		return river.JobCancel(err)
+	case gaveUp(ctx, job, spent, err):
 		r.Log.ErrorContext(ctx, "gave up", "name", key.Name, "key", key.Key, "attempts", job.Attempt, "error", err)
 		job.MaxAttempts = job.Attempt // River shares this row, and discards a job that has no attempts left
+	case called && failed.RetryAfter > 0:
+		return river.JobSnooze(failed.RetryAfter)
 	}
 	return storable(err)
 }

@@ -61,6 +61,10 @@ func (e Entry) parse(now time.Time) (Scheduled, error) {
 	if err != nil {
 		return Scheduled{}, err
 	}
+	if _, calls := e.worker.(Caller); calls && schedule.Overlap != periodic.Allow {
+		return Scheduled{}, fmt.Errorf("schedule %q: Overlap: %q: while its worker calls an endpoint no transaction is open that could "+
+			"keep its slots apart: leave it out, and let the endpoint take a lock", name, schedule.Overlap)
+	}
 	return Scheduled{e, schedule}, schedule.CheckKeys(now)
 }
 

@@ -70,10 +70,14 @@ func onQuarters(worker probe) workers.Entry { return onQuartersWith(worker, peri
 
 // onQuartersWith lets slots be years late, as friday is, unless told otherwise.
 func onQuartersWith(worker probe, policy periodic.Policy) workers.Entry {
+	return workers.On(worker, quarters(policy))
+}
+
+func quarters(policy periodic.Policy) periodic.Definition {
 	if policy.MaxLateness == 0 {
 		policy.MaxLateness = 100 * 365 * 24 * time.Hour
 	}
-	return workers.On(worker, periodic.Definition{Cron: "*/15 * * * *", Zone: "UTC", Policy: policy})
+	return periodic.Definition{Cron: "*/15 * * * *", Zone: "UTC", Policy: policy}
 }
 
 func newRunner(db *pgxpool.Pool) *workers.Runner {

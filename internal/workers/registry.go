@@ -21,6 +21,7 @@ func All() []Entry {
 		On(WeeklyDigest{}, periodic.Definition{Cron: "0 9 * * MON", Zone: mexicoCity, Key: periodic.ISOWeek}),
 		On(ZombieThreads{}, periodic.Definition{Cron: "*/15 * * * *", Zone: mexicoCity}),
 
+		OnDemand(DeliverHTTP{}),
 		OnDemand(NotifyMember{}),
 		OnDemand(Welcome{}),
 	}

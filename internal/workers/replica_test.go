@@ -45,11 +45,15 @@ func start(t *testing.T, db *pgxpool.Pool, entries ...workers.Entry) replica {
 // startWith is start with a retry policy or a job timeout of the test's own.
 func startWith(t *testing.T, db *pgxpool.Pool, config river.Config, entries ...workers.Entry) replica {
 	t.Helper()
+	return startRunner(t, newRunner(db), config, entries...)
+}
+
+func startRunner(t *testing.T, runner *workers.Runner, config river.Config, entries ...workers.Entry) replica {
+	t.Helper()
 	r := replica{attempts: make(chan error, 1000), log: make(lines, 1000)}
-	runner := newRunner(db)
 	runner.Log = slog.New(slog.NewTextHandler(r.log, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	registry := newRegistry(t, entries...)
-	require.NoError(t, registry.RegisterKinds(t.Context(), db, "ranura"))
+	require.NoError(t, registry.RegisterKinds(t.Context(), runner.DB, "ranura"))
 	registered, err := registry.RiverWorkers(runner)
 	require.NoError(t, err)
 	config.FetchCooldown = 5 * time.Millisecond
@@ -67,7 +71,7 @@ func startWith(t *testing.T, db *pgxpool.Pool, config river.Config, entries ...w
 	config.ReindexerIndexNames = []string{}
 	config.TestOnly = true
 	config.Workers = registered
-	r.Client, err = river.NewClient(riverpgxv5.New(db), &config)
+	r.Client, err = river.NewClient(riverpgxv5.New(runner.DB), &config)
 	require.NoError(t, err)
 	var unsubscribe func()
 	r.events, unsubscribe = r.Subscribe(river.EventKindJobCancelled, river.EventKindJobCompleted, river.EventKindJobFailed)

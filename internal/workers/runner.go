@@ -11,15 +11,17 @@ import (
 	"github.com/riverqueue/river/rivertype"
 
 	"github.com/ranura/ranura/internal/claim"
+	"github.com/ranura/ranura/internal/delivery"
 	"github.com/ranura/ranura/internal/periodic"
 )
 
 // A Runner runs slots on behalf of one replica. Whoever triggers a slot, the
 // timer or a person, it goes through the same claim transaction here.
 type Runner struct {
-	DB      *pgxpool.Pool
-	Replica string
-	Log     *slog.Logger
+	DB        *pgxpool.Pool
+	Replica   string
+	Endpoints delivery.Endpoints
+	Log       *slog.Logger
 }
 
 // An attempt is one try to run a slot.
@@ -63,6 +65,10 @@ func (r *Runner) try(ctx context.Context, a *attempt) (claim.Outcome, error) {
 		return "", err
 	}
 	key := claim.Key{Name: a.slot.Name, Key: a.key}
+	if caller, ok := a.worker.(Caller); ok {
+		request := func() delivery.Request { return caller.Request(a.slot) }
+		return r.call(ctx, call{a.slot, a.admit, request}, key, a.meta, a.perform, a.finish...)
+	}
 	return claim.Run(ctx, r.DB, key, a.meta, a.work, a.finish...)
 }
 
@@ -70,6 +76,11 @@ func (a *attempt) work(ctx context.Context, tx pgx.Tx) error {
 	if err := a.admit(ctx, tx); err != nil {
 		return err
 	}
+	return a.perform(ctx, tx)
+}
+
+// perform does the work of a slot that is admitted.
+func (a *attempt) perform(ctx context.Context, tx pgx.Tx) error {
 	if err := a.worker.Run(ctx, tx, a.slot); err != nil {
 		return err
 	}

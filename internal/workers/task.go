@@ -53,11 +53,17 @@ type riverTask[T Task] struct {
 func (w *riverTask[T]) Work(ctx context.Context, job *river.Job[taskArgs[T]]) error {
 	key := claim.Key{Name: job.Kind, Key: taskKey(job.JobRow)}
 	meta := claim.Meta{Source: claim.External, JobID: job.ID, Attempt: job.Attempt, Replica: w.runner.Replica, Patience: patience}
-	err := w.runner.runTask(ctx, key, meta,
+	var task T
+	read := func(context.Context, pgx.Tx) error {
+		if err := json.Unmarshal(job.Args.RawMessage, &task); err != nil {
+			return river.JobCancel(unreadable(err))
+		}
+		return nil
+	}
+	err := w.runner.runTask(ctx, callOf(&task, key, read), key, meta,
 		func(ctx context.Context, tx pgx.Tx) error {
-			var task T
-			if err := json.Unmarshal(job.Args.RawMessage, &task); err != nil {
-				return river.JobCancel(unreadable(err))
+			if err := read(ctx, tx); err != nil {
+				return err
 			}
 			return task.Run(ctx, tx)
 		},
@@ -87,9 +93,16 @@ func unreadable(err error) error {
 	return errors.New("args: cannot be read")
 }
 
-// runTask makes an attempt at a task and writes its one line to the log.
-func (r *Runner) runTask(ctx context.Context, key claim.Key, meta claim.Meta, work, finish claim.Step) error {
-	outcome, err := claim.Run(ctx, r.DB, key, meta, work, finish)
+// runTask makes an attempt at a task, with a call or without, and writes its one
+// line to the log.
+func (r *Runner) runTask(ctx context.Context, c *call, key claim.Key, meta claim.Meta, work, finish claim.Step) error {
+	var outcome claim.Outcome
+	var err error
+	if c != nil {
+		outcome, err = r.call(ctx, *c, key, meta, work, finish)
+	} else {
+		outcome, err = claim.Run(ctx, r.DB, key, meta, work, finish)
+	}
 
 	log := r.Log.With("name", key.Name, "key", key.Key, "job", meta.JobID, "attempt", meta.Attempt, "replica", r.Replica)
 	if panicked, ok := errors.AsType[*claim.PanicError](err); ok {
