@@ -28,7 +28,7 @@ func pytest(t *testing.T, folder string, env ...string) {
 	// Short tracebacks have no fixtures in them, and so not the URL with its password.
 	run := exec.CommandContext(t.Context(), python, "-m", "pytest", "-q", "--tb=short", "-p", "no:cacheprovider")
 	run.Dir = folder
-	run.Env = append(os.Environ(), append(env, "PYTHONDONTWRITEBYTECODE=1", "PYTHONPATH="+client)...)
+	run.Env = append(os.Environ(), append(env, "PYTHONDONTWRITEBYTECODE=1", "PYTHONPATH="+client+":"+client+"/tests")...)
 	out, err := run.CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	t.Logf("%s", out)

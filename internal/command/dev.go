@@ -72,6 +72,9 @@ func (a *app) runDev(ctx context.Context, out io.Writer, once bool) (err error) 
 		return err
 	}
 	fmt.Fprintln(out, "\nThree replicas are running. Jobs:", replicas[0].address+"/river/", " Stop: Ctrl-C")
+	if os.Getenv("DATABASE_URL") == "" { // else it is theirs, and its password is worth something
+		fmt.Fprintf(out, "For commands and applications beside them:\n  export DATABASE_URL='%s'\n", url)
+	}
 	<-ctx.Done()
 	return nil
 }

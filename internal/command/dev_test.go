@@ -1,12 +1,15 @@
 package command_test
 
 import (
+	"context"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
 	"github.com/ranura/ranura/internal/postgres/postgrestest"
@@ -32,10 +35,27 @@ func TestDevEndsInOrder(t *testing.T) {
 	t.Parallel()
 	dev := startDev(t)
 	eventually(t, "the replay is over", func() bool { return strings.Contains(dev.stdout.String(), "Three replicas are running") })
+	requireUsable(t, dev)
 	require.NoError(t, dev.Process.Signal(syscall.SIGINT))
 	require.NoError(t, dev.Wait())
 	require.Equal(t, 3, strings.Count(dev.stdout.String(), `msg="replica stopped"`))
 	requireNothingLeft(t, dev)
+}
+
+// requireUsable takes the database's URL from what is printed, as a reader does.
+func requireUsable(t *testing.T, dev *process) {
+	t.Helper()
+	var url []string
+	eventually(t, "the URL is printed", func() bool {
+		url = regexp.MustCompile(`export DATABASE_URL='(\S+)'\n`).FindStringSubmatch(dev.stdout.String())
+		return url != nil
+	})
+	conn, err := pgx.Connect(t.Context(), url[1])
+	require.NoError(t, err)
+	defer conn.Close(context.WithoutCancel(t.Context()))
+	var members int
+	require.NoError(t, conn.QueryRow(t.Context(), `SELECT count(*) FROM members`).Scan(&members))
+	require.Positive(t, members)
 }
 
 func TestDevKilledLeavesNothing(t *testing.T) {
