@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"math"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -56,10 +57,6 @@ SELECT name, key, nonce, min(slot), count(*)::int, min(written_at) FROM effects 
 	jobsSQL = `
 SELECT id, kind, args->>'key', state::text, attempted_at, scheduled_at FROM river_job WHERE queue = 'slots'`
 
-	runsSQL = `
-SELECT name, key, slot_at, ran_at, extract(epoch FROM ran_at - slot_at)::float8,
-       outcome, source, job_id, attempt, effects, replica FROM worker_runs`
-
 	allSkipsSQL = `SELECT name, first_slot, last_slot, outcome FROM slot_skips`
 
 	schedulesSQL = `SELECT name, known_since, definition_changed_at FROM worker_schedules`
@@ -100,7 +97,7 @@ func (e *evidence) read(ctx context.Context, tx pgx.Tx) (err error) {
 	if e.jobs, err = collect[job](ctx, tx, jobsSQL); err != nil {
 		return err
 	}
-	if e.claims, err = collect[claim.Record](ctx, tx, runsSQL); err != nil {
+	if e.claims, err = claim.History(ctx, tx, "", time.Time{}, math.MaxInt32); err != nil {
 		return err
 	}
 	if e.skips, err = collect[audit.Skip](ctx, tx, allSkipsSQL); err != nil {
