@@ -59,7 +59,7 @@ const definitionsSQL = `
 SELECT name, ` + periodic.DefinitionColumns + `,
        greatest($2, known_since, definition_changed_at), least($3, removed_at)
 FROM worker_schedules
-WHERE $1 = '' OR name = $1
+WHERE ($1 = '' OR name = $1) AND (source = 'code' OR adopted_at IS NOT NULL) -- a stored one that is refused owes nothing
 ORDER BY name`
 
 func definitions(ctx context.Context, db claim.Querier, over Range) (schedules []judged, err error) {

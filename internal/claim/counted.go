@@ -61,7 +61,7 @@ func (r countedRow) Scan(dest ...any) error {
 // result or leaves that to Close.
 func (g *guard) SendBatch(ctx context.Context, batch *pgx.Batch) pgx.BatchResults {
 	for _, queued := range batch.QueuedQueries {
-		if endsTransaction(queued.SQL) {
+		if EndsTransaction(queued.SQL) {
 			return pgx.FailedBatchResults(batch, ErrTxOwned)
 		}
 		read := queued.Fn

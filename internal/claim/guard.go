@@ -44,7 +44,7 @@ func (g *guard) Exec(ctx context.Context, sql string, arguments ...any) (pgconn.
 }
 
 func (g *guard) Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error) {
-	if endsTransaction(sql) {
+	if EndsTransaction(sql) {
 		return nil, ErrTxOwned
 	}
 	rows, err := g.Tx.Query(ctx, sql, args...)
@@ -60,7 +60,7 @@ func (g *guard) QueryRow(ctx context.Context, sql string, args ...any) pgx.Row {
 }
 
 func (g *guard) Prepare(ctx context.Context, name, sql string) (*pgconn.StatementDescription, error) {
-	if endsTransaction(sql) {
+	if EndsTransaction(sql) {
 		return nil, ErrTxOwned
 	}
 	return g.Tx.Prepare(ctx, name, sql)
@@ -101,4 +101,5 @@ func (s *savepoint) Rollback(ctx context.Context) error { return s.Tx.Rollback(c
 // since the savepoint would stay counted. tx.Begin does it right.
 var ending = regexp.MustCompile(`(?is)^(\s|\v|;|--[^\r\n]*([\r\n]|$)|/\*.*?\*/)*(commit|end|abort|rollback|prepare\s+transaction)\b`)
 
-func endsTransaction(sql string) bool { return ending.MatchString(sql) }
+// EndsTransaction reports whether a statement is one that no step may execute.
+func EndsTransaction(sql string) bool { return ending.MatchString(sql) }

@@ -42,7 +42,7 @@ func TestMain(m *testing.M) {
 	case "years":
 		os.Exit(command.Main(years()))
 	case "1":
-		os.Exit(command.Main(append(workers.All(), workers.On(beat{}, everySecond), workers.On(stuck{}, everyYear))))
+		os.Exit(command.Main(append(workers.All(), workers.On(beat{}, everySecond), workers.On(stuck{}, everyYear), workers.OnDemand(echo{}))))
 	}
 	os.Exit(m.Run())
 }
@@ -89,6 +89,18 @@ func (stuck) Run(ctx context.Context, tx pgx.Tx, slot periodic.Slot) error {
 }
 
 const stuckLock = 42
+
+// echo is a task that writes what it is told.
+type echo struct {
+	Text string `json:"text"`
+}
+
+func (echo) Name() string { return "echo" }
+
+func (e echo) Run(ctx context.Context, tx pgx.Tx) error {
+	_, err := tx.Exec(ctx, `INSERT INTO echoes (text) VALUES ($1)`, e.Text)
+	return err
+}
 
 func createBeats(t *testing.T, db *pgxpool.Pool) {
 	t.Helper()

@@ -66,12 +66,12 @@ func (a *app) runAudit(cmd *cobra.Command, over audit.Range) error {
 	if err != nil {
 		return err
 	}
-	if over.Name != "" {
-		if _, err := registry.Find(over.Name); err != nil {
-			return err
-		}
-	}
 	return withDatabase(cmd.Context(), func(ctx context.Context, db *pgxpool.Pool, _ string) error {
+		if over.Name != "" {
+			if _, err := registry.Lookup(ctx, db, over.Name); err != nil {
+				return err
+			}
+		}
 		report, err := judge(ctx, db, registry, over)
 		if err != nil {
 			return err

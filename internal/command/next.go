@@ -1,10 +1,12 @@
 package command
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/spf13/cobra"
 
 	"github.com/ranura/ranura/internal/periodic"
@@ -27,13 +29,13 @@ func (a *app) next() *cobra.Command {
 		Use:   "next [NAME]",
 		Short: "Print the coming slots of a schedule, or of any cron expression",
 		Long: `Print the coming slots: the instant in UTC, the local time and the key.
-It needs no database.`,
+It needs no database, unless NAME is that of a stored schedule.`,
 		Example: `  app next leaderboard_close
   app next --cron '30 2 * * *' --zone America/New_York --from 2026-03-07T00:00:00-05:00 --count 3 --json`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			definition.Key = periodic.KeyFormat(key)
-			schedule, err := a.scheduleFor(args, definition)
+			schedule, err := a.scheduleFor(cmd.Context(), args, definition)
 			if err != nil {
 				return err
 			}
@@ -65,19 +67,14 @@ It needs no database.`,
 const maxCount = 10_000
 
 // scheduleFor finds the schedule by its name, or parses the given one.
-func (a *app) scheduleFor(args []string, definition periodic.Definition) (periodic.Schedule, error) {
+func (a *app) scheduleFor(ctx context.Context, args []string, definition periodic.Definition) (periodic.Schedule, error) {
 	switch {
 	case len(args) == 1 && definition.Cron != "":
 		return periodic.Schedule{}, usage(errors.New("next: give either NAME or --cron, not both"))
 	case len(args) == 1 && definition.Key != "":
 		return periodic.Schedule{}, usage(errors.New("next: --key-format goes with --cron: NAME has its own"))
 	case len(args) == 1:
-		registry, err := a.registry()
-		if err != nil {
-			return periodic.Schedule{}, err
-		}
-		scheduled, err := registry.Find(args[0])
-		return scheduled.Schedule, outcome(err)
+		return a.scheduleNamed(ctx, args[0])
 	case definition.Cron == "":
 		return periodic.Schedule{}, usage(errors.New("next: give NAME, or --cron with --zone"))
 	default:
@@ -87,6 +84,23 @@ func (a *app) scheduleFor(args []string, definition periodic.Definition) (period
 		}
 		return schedule, nil
 	}
+}
+
+// scheduleNamed asks the database only for what the registry does not have.
+func (a *app) scheduleNamed(ctx context.Context, name string) (periodic.Schedule, error) {
+	registry, err := a.registry()
+	if err != nil {
+		return periodic.Schedule{}, err
+	}
+	scheduled, err := registry.Find(name)
+	if _, unset := readConfig(); err == nil || unset != nil {
+		return scheduled.Schedule, outcome(err)
+	}
+	err = withDatabase(ctx, func(ctx context.Context, db *pgxpool.Pool, _ string) error {
+		scheduled, err = registry.Lookup(ctx, db, name)
+		return err
+	})
+	return scheduled.Schedule, outcome(err)
 }
 
 func (a *app) printSlots(cmd *cobra.Command, schedule periodic.Schedule, start time.Time, count int) error {

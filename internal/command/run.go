@@ -59,11 +59,15 @@ func (a *app) runOne(cmd *cobra.Command, name string, request workers.Request) e
 	if err != nil {
 		return err
 	}
-	scheduled, err := registry.Find(name)
-	if err != nil {
-		return err
+	timeout := periodic.DefaultTimeout // a stored schedule brings its own
+	if scheduled, err := registry.Find(name); err == nil {
+		timeout = scheduled.Timeout
 	}
-	return withRunner(cmd.Context(), scheduled.Timeout, func(ctx context.Context, db *pgxpool.Pool, runner *workers.Runner) error {
+	return withRunner(cmd.Context(), timeout, func(ctx context.Context, db *pgxpool.Pool, runner *workers.Runner) error {
+		scheduled, err := registry.Lookup(ctx, db, name)
+		if err != nil {
+			return err
+		}
 		result, err := runner.RunByHand(ctx, db, scheduled, request)
 		if err != nil {
 			return err

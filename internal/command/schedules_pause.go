@@ -67,11 +67,11 @@ func (a *app) withSchedule(ctx context.Context, name string, do func(context.Con
 	if err != nil {
 		return err
 	}
-	scheduled, err := registry.Find(name)
-	if err != nil {
-		return err
-	}
 	return withDatabase(ctx, func(ctx context.Context, db *pgxpool.Pool, id string) error {
+		scheduled, err := registry.Lookup(ctx, db, name)
+		if err != nil {
+			return err
+		}
 		client, err := river.NewClient(riverpgxv5.New(db), &river.Config{Logger: quiet()}) // it only inserts
 		if err != nil {
 			return err

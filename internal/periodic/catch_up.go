@@ -25,7 +25,12 @@ type CatchUp struct {
 	StartedAt time.Time // by the database's clock: of two definitions, the one of the newer replica counts
 	Log       *slog.Logger
 
+	// Vet says what is wrong with a new action of a stored schedule, whichever
+	// replica runs it; an error is one that may pass. nil finds nothing wrong.
+	Vet func(context.Context, pgx.Tx, Action) (wrong string, err error)
+
 	followed map[string]Schedule // what the timers go by; see follow
+	patience time.Duration       // how long a slot of the code is left to the timers
 }
 
 // A Pass is what one pass did.
@@ -35,8 +40,11 @@ type Pass struct {
 	Skipped   int64     // slots that the policy dropped, recorded as skips
 	Failed    int       // schedules to look at again at once
 	Now       time.Time // the database's clock, at the start of the pass
-	Next      time.Time // the next slot of any schedule; zero if there is none
-	Changed   time.Time // when a definition changed last
+	Next      time.Time // the next slot that a timer has first; zero if there is none
+	Changed   time.Time // when a definition of the code changed last
+
+	Stored     int       // of the schedules, those that are stored
+	NextStored time.Time // the next slot of any of them; zero if there is none
 }
 
 func (p *Pass) add(one Pass) {
@@ -44,6 +52,7 @@ func (p *Pass) add(one Pass) {
 	p.Enqueued += one.Enqueued
 	p.Skipped += one.Skipped
 	p.Failed += one.Failed
+	p.Stored += one.Stored
 	p.Next = earlier(p.Next, one.Next)
 }
 
@@ -55,10 +64,11 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// RunOnce makes one pass over the schedules that have a slot due, each in a
-// transaction of its own. Any number of replicas may do so at once: a schedule
-// that another one has in hand is left to it. A schedule that fails does not
-// keep the others from their slots; the error tells of all that failed.
+// RunOnce makes one pass over the schedules that have a slot due: each of the
+// registry's in a transaction of its own, the stored ones many at a time. Any
+// number of replicas may do so at once: a schedule that another one has in hand
+// is left to it. A schedule that fails does not keep the others from their
+// slots; the error tells of all that failed.
 func (c *CatchUp) RunOnce(ctx context.Context) (Pass, error) {
 	entries := make(map[string]Entry, len(c.Entries))
 	for _, entry := range c.Entries {
@@ -68,7 +78,7 @@ func (c *CatchUp) RunOnce(ctx context.Context) (Pass, error) {
 	if err != nil {
 		return pass, err
 	}
-	var failed error
+	failed := c.passStored(ctx, &pass)
 	for _, name := range names {
 		entry, ours := entries[name]
 		if !ours {
@@ -83,22 +93,33 @@ func (c *CatchUp) RunOnce(ctx context.Context) (Pass, error) {
 	return pass, failed
 }
 
+// dueSQL is answered by indexes, however many schedules are stored. It says
+// now(), which an index can be asked about, where clock_timestamp() is read anew
+// for every row; outside a transaction it is the same instant.
 const dueSQL = `
-SELECT clock_timestamp(),
-       (SELECT min(next_slot) FROM worker_schedules WHERE removed_at IS NULL AND next_slot > clock_timestamp()),
-       (SELECT coalesce(max(definition_changed_at), to_timestamp(0)) FROM worker_schedules),
-       ARRAY(SELECT name FROM worker_schedules
-             WHERE removed_at IS NULL AND (next_slot <= clock_timestamp() OR resolved_through < enqueued_through)
-             ORDER BY next_slot)`
+SELECT now(),
+       (SELECT min(next_slot) FROM worker_schedules WHERE source = 'code' AND removed_at IS NULL AND next_slot > now() - $1::interval),
+       (SELECT min(next_slot) FROM worker_schedules WHERE source = 'stored' AND removed_at IS NULL AND next_slot > now()),
+       (SELECT coalesce(max(definition_changed_at), to_timestamp(0)) FROM worker_schedules WHERE source = 'code'),
+       ARRAY(SELECT name FROM (
+           SELECT name, next_slot FROM worker_schedules
+           WHERE source = 'code' AND removed_at IS NULL AND next_slot <= now() - $1::interval
+           UNION
+           SELECT name, next_slot FROM worker_schedules
+           WHERE source = 'code' AND removed_at IS NULL AND resolved_through < enqueued_through
+       ) AS due ORDER BY next_slot)`
 
 // due is the one query of a pass that has nothing to do.
 func (c *CatchUp) due(ctx context.Context) (pass Pass, names []string, err error) {
-	var next *time.Time
-	if err := c.DB.QueryRow(ctx, dueSQL).Scan(&pass.Now, &next, &pass.Changed, &names); err != nil {
+	var next, nextStored *time.Time
+	if err := c.DB.QueryRow(ctx, dueSQL, c.patience).Scan(&pass.Now, &next, &nextStored, &pass.Changed, &names); err != nil {
 		return pass, nil, fmt.Errorf("catch up: read what is due: %w", err)
 	}
 	if next != nil {
 		pass.Next = *next
+	}
+	if nextStored != nil {
+		pass.NextStored = *nextStored
 	}
 	return pass, names, nil
 }
@@ -122,6 +143,10 @@ func (c *CatchUp) visit(ctx context.Context, entry Entry, seen time.Time) (pass 
 		}
 		if row.removedAt != nil {
 			return nil
+		}
+		if row.source == Stored {
+			pass, err = c.visitStored(ctx, tx, row)
+			return err
 		}
 		if entry.Schedule, err = row.schedule(entry.Schedule); err != nil {
 			return err

@@ -10,24 +10,35 @@ import (
 
 // A Known is what the database knows of a schedule.
 type Known struct {
-	Name         string
-	Since        time.Time // from when on it owes its slots
-	Cron         string    // the stored definition, that of the newest replica
-	Zone         string
+	Name       string
+	Source     Source
+	Definition            // the stored one: of the newest replica, where it is the code's
+	Action                // of a stored schedule
+	Since      time.Time  // from when on it owes its slots
+	AddedBy    *string    // of a stored schedule
+	AdoptedAt  *time.Time // nil: no replica has looked at this definition yet, or they refuse it
+	NextSlot   *time.Time // nil if there is none
+	Note       *string    // why the replicas refuse it
+
 	RemovedAt    *time.Time
 	PausedAt     *time.Time
 	PausedBy     *string
 	PausedReason *string
 }
 
-// State is one word for people, seen from a replica with the given definition.
-func (k Known) State(mine Schedule) string {
+// State is one word for people. mine is the definition of this binary's
+// registry, if it has the schedule.
+func (k Known) State(mine *Schedule) string {
 	switch {
 	case k.RemovedAt != nil:
 		return "removed"
+	case k.Source == Stored && k.Note != nil:
+		return "refused"
 	case k.PausedAt != nil:
 		return "paused"
-	case k.Cron != mine.Cron || k.Zone != mine.Zone:
+	case k.Source == Stored && k.AdoptedAt == nil:
+		return "new"
+	case mine != nil && (k.Cron != mine.Cron || k.Zone != mine.Zone):
 		return "superseded"
 	default:
 		return "active"
@@ -35,11 +46,15 @@ func (k Known) State(mine Schedule) string {
 }
 
 const knownSQL = `
-SELECT name, known_since, cron, zone, removed_at, paused_at, paused_by, paused_reason FROM worker_schedules`
+SELECT name, source, ` + DefinitionColumns + `, ` + ActionColumns + `,
+       known_since, added_by, adopted_at, next_slot, note, removed_at, paused_at, paused_by, paused_reason
+FROM worker_schedules
+WHERE $1 = '' OR name = $1`
 
-// AllKnown returns the registered schedules, by name.
-func AllKnown(ctx context.Context, db DB) (map[string]Known, error) {
-	rows, err := db.Query(ctx, knownSQL)
+// AllKnown returns what is known by name: of one schedule, or of every one if
+// the name is empty.
+func AllKnown(ctx context.Context, db DB, name string) (map[string]Known, error) {
+	rows, err := db.Query(ctx, knownSQL, name)
 	if err != nil {
 		return nil, fmt.Errorf("read known schedules: %w", err)
 	}

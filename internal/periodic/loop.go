@@ -35,16 +35,22 @@ const (
 	Leaving Wake = "leaving" // a replica stops, perhaps the leader
 )
 
-// Run passes until ctx ends: at once, a moment after each due slot, when it is
-// woken, and at least every 30 s. A pass that fails is logged and repeated.
+// Run passes until ctx ends: at once, at each slot of a stored schedule and a
+// moment after each of the code's, when it is woken, and at least every 30 s. A pass that fails is logged and repeated.
 func (c *CatchUp) Run(ctx context.Context, wake <-chan Wake) {
 	c.followed = make(map[string]Schedule, len(c.Entries))
 	for _, entry := range c.Entries {
 		c.followed[entry.Schedule.Name] = entry.Schedule
 	}
 	var changed, eagerUntil time.Time
+	hurry := true // what was due before this replica was is no timer's any more
 	for ctx.Err() == nil {
+		c.patience = patience
+		if hurry {
+			c.patience = 0
+		}
 		pass, err := c.RunOnce(ctx)
+		hurry = pass.Now.Before(eagerUntil)
 		if err == nil && pass.Changed.After(changed) {
 			if err = c.follow(ctx); err == nil {
 				changed = pass.Changed
@@ -53,28 +59,38 @@ func (c *CatchUp) Run(ctx context.Context, wake <-chan Wake) {
 		c.report(ctx, pass, err)
 		select {
 		case <-ctx.Done():
-		case <-time.After(pause(pass, err, pass.Now.Before(eagerUntil))):
+		case <-time.After(pause(pass, err, hurry)):
 		case reason := <-wake:
 			if reason == Leaving {
-				eagerUntil = pass.Now.Add(eagerFor)
+				eagerUntil, hurry = pass.Now.Add(eagerFor), true
 			}
 		}
 	}
 }
 
-// pause is how long to sleep after a pass.
+// pause is how long to sleep after a pass. No timer has the slots of a stored
+// schedule, so the pass for them comes at the slot. A pass that had such
+// schedules in hand took its time, in which others may have come due: it is
+// followed by another at once.
 func pause(pass Pass, err error, hurry bool) time.Duration {
-	if err != nil {
+	switch {
+	case err != nil:
 		return time.Second
+	case pass.Stored > 0:
+		return 0
 	}
-	if pass.Next.IsZero() {
-		return longest
+	until := longest
+	if !pass.Next.IsZero() {
+		after := eager
+		if !hurry {
+			after = patience + rand.N(spread) //nolint:gosec // only to spread the replicas
+		}
+		until = min(until, pass.Next.Sub(pass.Now)+after)
 	}
-	until := pass.Next.Sub(pass.Now) + eager
-	if !hurry {
-		until += patience - eager + rand.N(spread) //nolint:gosec // only to spread the replicas
+	if !pass.NextStored.IsZero() {
+		until = min(until, pass.NextStored.Sub(pass.Now))
 	}
-	return min(until, longest)
+	return until
 }
 
 func (c *CatchUp) report(ctx context.Context, pass Pass, err error) {

@@ -71,7 +71,9 @@ func resolvedThrough(ctx context.Context, tx pgx.Tx, schedule Schedule, from *st
 }
 
 const moveSQL = `
-UPDATE worker_schedules SET enqueued_through = $2, next_slot = $3, resolved_through = $4 WHERE name = $1`
+UPDATE worker_schedules SET enqueued_through = $2, next_slot = $3, resolved_through = $4,
+    adopted_at = coalesce(adopted_at, clock_timestamp())
+WHERE name = $1`
 
 func move(ctx context.Context, tx pgx.Tx, schedule Schedule, enqueued, resolved time.Time) error {
 	if _, err := tx.Exec(ctx, moveSQL, schedule.Name, enqueued, nextAfter(schedule, enqueued), resolved); err != nil {

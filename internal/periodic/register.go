@@ -2,6 +2,7 @@ package periodic
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -38,10 +39,15 @@ func (c *CatchUp) Register(ctx context.Context) error {
 	return nil
 }
 
+// ErrNameStored means that a stored schedule has the name of a worker. Both
+// would claim under it, so neither is guessed to be meant: the replica does not
+// start, and those that run go on.
+var ErrNameStored = errors.New("a stored schedule has this name: remove that (app schedules rm), or name the worker otherwise")
+
 const insertScheduleSQL = `
 INSERT INTO worker_schedules (name, cron, zone, key_format, gap, fold,
-    catch_up, max_lateness, max_count, overlap, give_up_after, timeout, min_effects, defined_at, service)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)
+    catch_up, max_lateness, max_count, overlap, give_up_after, timeout, min_effects, defined_at, service, source)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, 'code')
 ON CONFLICT (name) DO NOTHING`
 
 func (c *CatchUp) register(ctx context.Context, tx pgx.Tx, entry Entry) error {
@@ -52,6 +58,9 @@ func (c *CatchUp) register(ctx context.Context, tx pgx.Tx, entry Entry) error {
 	row, err := lock(ctx, tx, mine.Name)
 	if err != nil {
 		return err
+	}
+	if row.source == Stored {
+		return ErrNameStored
 	}
 	if row.Definition != mine.Definition {
 		if row.definedAt.After(c.StartedAt) && row.removedAt == nil {

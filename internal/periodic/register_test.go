@@ -41,7 +41,7 @@ func entriesOf(schedules []periodic.Schedule) (entries []periodic.Entry) {
 
 func known(t *testing.T, db *pgxpool.Pool) map[string]time.Time {
 	t.Helper()
-	all, err := periodic.AllKnown(t.Context(), db)
+	all, err := periodic.AllKnown(t.Context(), db, "")
 	require.NoError(t, err)
 	known := make(map[string]time.Time, len(all))
 	for name, k := range all {

@@ -75,7 +75,7 @@ const claimedKeysSQL = `SELECT key FROM worker_runs WHERE name = $1 AND key = AN
 // for claims by key, because a claim made by a plain INSERT has no slot.
 func (c *CatchUp) enqueue(ctx context.Context, tx pgx.Tx, entry Entry, slots []time.Time) (int, error) {
 	if len(slots) == 0 {
-		return 0, nil // River refuses an empty batch
+		return 0, nil
 	}
 	keys := make([]string, 0, len(slots))
 	for _, at := range slots {
@@ -91,8 +91,13 @@ func (c *CatchUp) enqueue(ctx context.Context, tx pgx.Tx, entry Entry, slots []t
 			jobs = append(jobs, river.InsertManyParams{Args: entry.Args(entry.Schedule.At(at)), InsertOpts: optionsFrom(claim.CatchUp)})
 		}
 	}
+	return c.insert(ctx, tx, jobs)
+}
+
+// insert returns how many of the jobs were not there before.
+func (c *CatchUp) insert(ctx context.Context, tx pgx.Tx, jobs []river.InsertManyParams) (int, error) {
 	if len(jobs) == 0 {
-		return 0, nil
+		return 0, nil // River refuses an empty batch
 	}
 	inserted, err := c.Client.InsertManyTx(ctx, tx, jobs)
 	if err != nil {

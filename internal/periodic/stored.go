@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -13,7 +14,11 @@ import (
 // newer or older than the one in this binary, and how far it has come.
 type stored struct {
 	Definition
+	Action
 
+	name            string
+	source          Source
+	adoptedAt       *time.Time
 	definedAt       time.Time
 	enqueuedThrough time.Time
 	resolvedThrough time.Time
@@ -29,8 +34,13 @@ const lockIfFreeSQL = storedSQL + `
 FROM worker_schedules WHERE name = $1 FOR UPDATE SKIP LOCKED`
 
 const storedSQL = `
-SELECT ` + DefinitionColumns + `,
-       defined_at, enqueued_through, resolved_through, removed_at, paused_at, clock_timestamp()`
+SELECT ` + DefinitionColumns + `, ` + ActionColumns + `,
+       name, source, adopted_at, defined_at, enqueued_through, resolved_through, removed_at, paused_at, clock_timestamp()`
+
+func (s *stored) into() []any {
+	return slices.Concat(s.Definition.Targets(), s.Action.Targets(), []any{&s.name, &s.source, &s.adoptedAt,
+		&s.definedAt, &s.enqueuedThrough, &s.resolvedThrough, &s.removedAt, &s.pausedAt, &s.now})
+}
 
 // lock reads a schedule and keeps it from everybody else until tx ends.
 func lock(ctx context.Context, tx pgx.Tx, name string) (*stored, error) {
@@ -48,8 +58,7 @@ func lockIfFree(ctx context.Context, tx pgx.Tx, name string) (*stored, error) {
 
 func read(ctx context.Context, tx pgx.Tx, sql, name string) (*stored, error) {
 	var s stored
-	into := append(s.Targets(), &s.definedAt, &s.enqueuedThrough, &s.resolvedThrough, &s.removedAt, &s.pausedAt, &s.now)
-	err := tx.QueryRow(ctx, sql, name).Scan(into...)
+	err := tx.QueryRow(ctx, sql, name).Scan(s.into()...)
 	if err != nil {
 		return nil, fmt.Errorf("lock schedule %q: %w", name, err)
 	}

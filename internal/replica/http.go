@@ -75,7 +75,7 @@ func listen(ctx context.Context, addr string) (net.Listener, error) {
 }
 
 func (r *replica) runByHand(ctx context.Context, name string, request workers.Request) (workers.Result, error) {
-	scheduled, err := r.Registry.Find(name)
+	scheduled, err := r.Registry.Lookup(ctx, r.control, name)
 	if err != nil {
 		return workers.Result{}, err
 	}

@@ -102,7 +102,7 @@ func (r *replica) open(ctx context.Context) (err error) {
 	if r.client, err = newClient(r); err != nil {
 		return err
 	}
-	r.catchUp = &periodic.CatchUp{DB: r.control, Client: r.client, Entries: r.Registry.Entries(), Replica: r.ID, Service: r.Service, Log: r.Log}
+	r.catchUp = &periodic.CatchUp{DB: r.control, Client: r.client, Entries: r.Registry.Entries(), Replica: r.ID, Service: r.Service, Log: r.Log, Vet: workers.Vet}
 	return nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/rivertype"
 
+	"github.com/ranura/ranura/internal/periodic"
 	"github.com/ranura/ranura/internal/workers"
 )
 
@@ -22,10 +23,11 @@ type errorHandler struct {
 
 // HandleError implements [river.ErrorHandler].
 func (h errorHandler) HandleError(ctx context.Context, job *rivertype.JobRow, err error) *river.ErrorHandlerResult {
-	if _, err := h.registry.Find(job.Kind); err != nil {
+	if _, err := h.registry.Find(job.Kind); err != nil && job.Kind != periodic.StoredKind {
 		return nil // no schedule: tasks read their own arguments
 	}
 	var slot struct {
+		Name string    `json:"name"` // of a stored schedule
 		Key  string    `json:"key"`
 		Slot time.Time `json:"slot"`
 	}

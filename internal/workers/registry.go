@@ -40,7 +40,7 @@ type Registry struct {
 // schedule must have distinct keys.
 func NewRegistry(entries []Entry, now time.Time) (*Registry, error) {
 	registry := &Registry{}
-	seen := make(map[string]bool, len(entries))
+	seen := map[string]bool{periodic.StoredKind: true}
 	var mistakes []error
 	for _, entry := range entries {
 		name := entry.name()
@@ -115,10 +115,13 @@ func (r *Registry) Entries() []periodic.Entry {
 	return entries
 }
 
-// RiverWorkers returns River's workers, one for each schedule and task; they
-// run through runner.
+// RiverWorkers returns River's workers: one for each schedule and task, and one
+// for all stored schedules; they run through runner.
 func (r *Registry) RiverWorkers(runner *Runner) (*river.Workers, error) {
 	workers := river.NewWorkers()
+	if err := river.AddWorkerSafely(workers, &riverStored{runner: runner}); err != nil {
+		return nil, fmt.Errorf("register stored schedules: %w", err)
+	}
 	for _, task := range r.onDemand {
 		if err := task.register(workers, runner); err != nil {
 			return nil, fmt.Errorf("register task %q: %w", task.name, err)

@@ -43,7 +43,7 @@ func TestAll(t *testing.T) {
 	require.NoError(t, err)
 	_, err = registry.RiverWorkers(&Runner{Log: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
-	require.Len(t, registry.Kinds(), len(All()))
+	require.Len(t, registry.Kinds(), len(All())+1, "and that of the stored schedules")
 
 	var schedules, tasks []string
 	for _, entry := range All() {

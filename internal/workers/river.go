@@ -45,17 +45,23 @@ func (w *riverWorker[W]) Timeout(*river.Job[Args[W]]) time.Duration { return w.s
 // Work returns nil for a slot that somebody else has run, or that the rules
 // decided against, and the job is completed: there is nothing left to do.
 func (w *riverWorker[W]) Work(ctx context.Context, job *river.Job[Args[W]]) error {
-	a, err := w.attempt(job)
-	if err != nil {
-		w.runner.Log.WarnContext(ctx, "job cancelled", "name", w.schedule.Name, "job", job.ID, "error", err)
-		return river.JobCancel(err)
+	slot := periodic.Slot{Name: w.schedule.Name, Key: job.Args.Key, At: job.Args.Slot.UTC()}
+	a := attemptAt(w.worker, w.schedule.Definition, job.JobRow, slot, func(ctx context.Context, tx pgx.Tx) error { return complete(ctx, tx, job) })
+	return w.runner.work(ctx, job.JobRow, a, a.wrong(w.schedule))
+}
+
+// work makes the attempt that a job asks for, unless it asks for no slot.
+func (r *Runner) work(ctx context.Context, job *rivertype.JobRow, a *attempt, wrong error) error {
+	if wrong != nil {
+		r.Log.WarnContext(ctx, "job cancelled", "name", a.slot.Name, "job", job.ID, "error", wrong)
+		return river.JobCancel(wrong)
 	}
 	if early := a.slot.At.Sub(*job.AttemptedAt); early > 0 { // AttemptedAt is by the database's clock
 		return river.JobSnooze(early)
 	}
-	_, err = w.runner.run(ctx, a)
+	_, err := r.run(ctx, a)
 	spent := job.AttemptedAt.Sub(job.CreatedAt) > a.rules.GiveUpAfter
-	return w.runner.answer(ctx, job.JobRow, claim.Key{Name: a.slot.Name, Key: a.key}, spent, err)
+	return r.answer(ctx, job, claim.Key{Name: a.slot.Name, Key: a.key}, spent, err)
 }
 
 // patience is short, because a job that waits holds a worker: a few claims
@@ -66,30 +72,31 @@ const (
 	again    = time.Second
 )
 
-func (w *riverWorker[W]) attempt(job *river.Job[Args[W]]) (*attempt, error) {
-	slot := periodic.Slot{Name: w.schedule.Name, Key: job.Args.Key, At: job.Args.Slot.UTC()}
-	from := source(job.JobRow)
-	// What our own timers named stands, also under an older definition. Anybody
-	// else's must be a slot, or a job for any moment of a week would run, and eat,
-	// the week's slot.
-	switch {
-	case from != claim.External && !slot.At.IsZero():
-	case slot.Key != w.schedule.At(slot.At).Key:
-		return nil, fmt.Errorf("job %d: key %q and slot %q do not belong together: insert it with both, as app next --json prints them",
-			job.ID, slot.Key, slot.At.Format(time.RFC3339Nano))
-	case !w.schedule.Includes(slot.At):
-		return nil, fmt.Errorf("job %d: %w", job.ID, notASlot(w.schedule, slot.At))
-	}
+// attemptAt is the attempt at a slot that a job brings; done completes the job.
+func attemptAt(worker Worker, definition periodic.Definition, job *rivertype.JobRow, slot periodic.Slot, done claim.Step) *attempt {
 	a := &attempt{
-		worker: w.worker, slot: slot, key: slot.Key, code: w.schedule.Definition, rules: rules{Definition: w.schedule.Definition},
-		meta: claim.Meta{Source: from, JobID: job.ID, Attempt: job.Attempt, Patience: patience},
-	}
-	a.finish = []claim.Step{
-		func(ctx context.Context, tx pgx.Tx) error { return complete(ctx, tx, job) },
-		func(ctx context.Context, tx pgx.Tx) error { return a.passTurn(ctx, tx, *job.AttemptedAt) },
+		worker: worker, slot: slot, key: slot.Key, code: definition, rules: rules{Definition: definition},
+		meta: claim.Meta{Source: source(job), JobID: job.ID, Attempt: job.Attempt, Patience: patience},
 	}
 	a.admit = func(ctx context.Context, tx pgx.Tx) error { return a.admitAt(ctx, tx, *job.AttemptedAt) }
-	return a, nil
+	a.finish = []claim.Step{done, func(ctx context.Context, tx pgx.Tx) error { return a.passTurn(ctx, tx, *job.AttemptedAt) }}
+	return a
+}
+
+// wrong says why a job brings no slot of the schedule. What our own timers named
+// stands, also under an older definition. Anybody else's must be a slot, or a
+// job for any moment of a week would run, and eat, the week's slot.
+func (a *attempt) wrong(schedule periodic.Schedule) error {
+	switch {
+	case a.meta.Source != claim.External && !a.slot.At.IsZero():
+		return nil
+	case a.slot.Key != schedule.At(a.slot.At).Key:
+		return fmt.Errorf("job %d: key %q and slot %q do not belong together: insert it with both, as app next --json prints them",
+			a.meta.JobID, a.slot.Key, a.slot.At.Format(time.RFC3339Nano))
+	case !schedule.Includes(a.slot.At):
+		return fmt.Errorf("job %d: %w", a.meta.JobID, notASlot(schedule, a.slot.At))
+	}
+	return nil
 }
 
 // source tells the timers' jobs, which River marks, and the jobs of catch-up

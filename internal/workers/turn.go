@@ -43,12 +43,16 @@ func (a *attempt) waitTurn(ctx context.Context, tx pgx.Tx) error {
 // predecessors that end otherwise, cancelled by an operator for example.
 const longestWait = 10 * 60 // times again
 
+// ofScheduleSQL finds the jobs of schedule $1: of its kind, or of the kind of all
+// that are stored. River has an index on args.
+const ofScheduleSQL = `(kind = $1 OR kind = '` + periodic.StoredKind + `' AND args @> jsonb_build_object('name', $1::text))`
+
 // olderSQL compares texts, because a job that somebody else inserted may carry
 // anything: it cancels itself when it runs, and must not fail its successors.
 const olderSQL = `
 SELECT count(*) FROM (
     SELECT FROM river_job
-    WHERE kind = $1 AND state IN ('available', 'pending', 'retryable', 'running', 'scheduled')
+    WHERE ` + ofScheduleSQL + ` AND state IN ('available', 'pending', 'retryable', 'running', 'scheduled')
       AND args->>'slot' COLLATE "C" < $2
     LIMIT $3
 ) older`
@@ -68,7 +72,7 @@ func olderSlots(ctx context.Context, tx pgx.Tx, slot periodic.Slot) (older int, 
 const passTurnSQL = `
 WITH oldest AS (
     SELECT id, state FROM river_job
-    WHERE kind = $1 AND queue = $2 AND state IN ('available', 'retryable', 'scheduled')
+    WHERE ` + ofScheduleSQL + ` AND queue = $2 AND state IN ('available', 'retryable', 'scheduled')
       AND args->>'slot' COLLATE "C" <= $3
     ORDER BY args->>'slot' COLLATE "C", id
     LIMIT 1
