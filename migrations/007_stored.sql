@@ -69,8 +69,14 @@ BEGIN
             'enqueue_args must be a JSON object of at most 65536 bytes'
         WHEN (NEW.http_endpoint IS NULL) <> (NEW.http_path IS NULL) OR NEW.http_endpoint IS NULL AND NEW.http_body IS NOT NULL THEN
             'http_endpoint and http_path go together, and http_body with them'
-        WHEN NEW.http_path !~ '^/' OR octet_length(NEW.http_body::text) > 65536 THEN
-            'http_path must begin with a slash, and http_body have at most 65536 bytes'
+        WHEN NEW.http_endpoint !~ '^[a-z0-9_]{1,50}$' OR octet_length(NEW.http_body::text) > 65536 THEN
+            'http_endpoint must be a name that configuration has, and http_body have at most 65536 bytes'
+        WHEN NEW.http_path !~ '^/' OR NEW.http_path !~ '^(/[A-Za-z0-9_~:@-][A-Za-z0-9._~:@-]*)*/?$' OR char_length(NEW.http_path) > 500 THEN
+            'http_path must be like /jobs/friday: letters, digits and ._~:@- between single slashes, no segment that begins with a dot, no query'
+        WHEN NEW.http_endpoint IS NOT NULL AND NEW.overlap <> 'allow' THEN
+            'overlap must be allow: while an endpoint is called no transaction is open that could keep the slots apart'
+        WHEN NEW.sql_statement IS NULL AND NEW.min_effects > 0 THEN
+            'min_effects counts the rows that a statement writes: leave it out'
         WHEN char_length(NEW.cron) > 256 OR char_length(NEW.zone) > 64 THEN
             'cron must have at most 256 characters, and zone 64'
         WHEN greatest(NEW.max_lateness, NEW.give_up_after) > interval '10 years' THEN
@@ -112,6 +118,9 @@ BEGIN
 END
 $$;
 -- +goose StatementEnd
+
+COMMENT ON FUNCTION stamp_schedule IS
+'Checks and stamps the stored schedules that are inserted or changed, and wakes the replicas.';
 
 REVOKE ALL ON FUNCTION stamp_schedule FROM PUBLIC;
 

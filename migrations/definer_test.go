@@ -28,6 +28,7 @@ func TestDefinerFunctions(t *testing.T) {
 	require.Equal(t, []string{
 		`claim_run {"search_path=pg_catalog, public, pg_temp"} f t`,
 		`enqueue_job {"search_path=pg_catalog, public, pg_temp"} f t`,
+		`stamp_schedule {"search_path=pg_catalog, public, pg_temp"} f t`,
 	}, functions, "pinned, not for everybody, documented")
 }
 

@@ -1,20 +1,13 @@
 package command
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"time"
 
-	"github.com/jackc/pgerrcode"
-	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
-	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/ranura/ranura/internal/periodic"
-	"github.com/ranura/ranura/internal/workers"
 )
 
 func (a *app) add() *cobra.Command {
@@ -23,22 +16,29 @@ func (a *app) add() *cobra.Command {
 		action     periodic.Action
 	)
 	command := &cobra.Command{
-		Use:   "add NAME (--sql STATEMENT | --enqueue KIND --args JSON)",
+		Use:   "add NAME (--sql STATEMENT | --enqueue KIND --args JSON | --http ENDPOINT PATH [--body JSON])",
 		Short: "Add a schedule that no code has, and say what it runs",
-		Long: `Add a schedule that no code has, and say what it runs: one SQL statement, or a
-task to enqueue. All replicas have it within 2 seconds. Nothing is written unless
-everything is right; docs/stored.md says more, and how to do it in SQL.
+		Long: `Add a schedule that no code has, and say what it runs: one SQL statement, a task
+to enqueue, or an endpoint to call. All replicas have it within 2 seconds. Nothing
+is written unless everything is right; docs/stored.md says more, and how to do it
+in SQL.
 
 In the statement, $slot is the slot's instant (timestamptz) and $key its key
-(text). It runs in the transaction of the claim, with the rights of the service.`,
+(text). It runs in the transaction of the claim, with the rights of the service.
+An endpoint is one that the configuration names; without --body it is sent the
+slot.`,
 		Example: `  app schedules add purge_drafts --cron '0 4 * * *' --zone Europe/Berlin \
     --sql "DELETE FROM drafts WHERE edited_at < \$slot - interval '30 days'"
   app schedules add remind --cron '0 9 * * MON' --zone UTC --enqueue notify_member \
-    --args '{"member_id": 7, "kind": "reminder", "period": "monday", "text": "Hola"}'`,
-		Args: cobra.ExactArgs(1),
+    --args '{"member_id": 7, "kind": "reminder", "period": "monday", "text": "Hola"}'
+  app schedules add friday --cron '0 18 * * FRI' --zone America/Mexico_City --http api /jobs/friday`,
+		Args: cobra.RangeArgs(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := oneAction(cmd.Flags()); err != nil {
+			if err := oneAction(cmd.Flags(), len(args) == 2); err != nil {
 				return usage(err)
+			}
+			if len(args) == 2 {
+				action.Path = args[1]
 			}
 			return outcome(a.store(cmd, args[0], definition, action))
 		},
@@ -47,6 +47,8 @@ In the statement, $slot is the slot's instant (timestamptz) and $key its key
 	flags.StringVar(&action.SQL, "sql", "", "the statement to run")
 	flags.StringVar(&action.Kind, "enqueue", "", "the task to enqueue")
 	flags.StringVar(&action.Args, "args", "", "the arguments of --enqueue, a JSON object")
+	flags.StringVar(&action.Endpoint, "http", "", "the endpoint to call, at PATH")
+	flags.StringVar(&action.Body, "body", "", "the body of --http, JSON (default the slot)")
 	definitionFlags(flags, &definition)
 	_ = command.MarkFlagRequired("cron") // they exist: defined above
 	_ = command.MarkFlagRequired("zone")
@@ -70,75 +72,23 @@ func definitionFlags(flags *pflag.FlagSet, d *periodic.Definition) {
 }
 
 // oneAction refuses what says twice or nowhere what to run.
-func oneAction(flags *pflag.FlagSet) error {
-	switch sql, enqueue := flags.Changed("sql"), flags.Changed("enqueue"); {
-	case sql == enqueue:
-		return errors.New("schedules add: give one of --sql and --enqueue")
-	case enqueue != flags.Changed("args"):
+func oneAction(flags *pflag.FlagSet, path bool) error {
+	given := 0
+	for _, name := range []string{"sql", "enqueue", "http"} {
+		if !flags.Changed(name) {
+			continue
+		}
+		if given++; flags.Lookup(name).Value.String() == "" {
+			return fmt.Errorf(`schedules add: --%s "": it is empty`, name)
+		}
+	}
+	switch {
+	case given != 1:
+		return errors.New("schedules add: say what it runs: one of --sql, --enqueue and --http")
+	case flags.Changed("enqueue") != flags.Changed("args"):
 		return errors.New("schedules add: --enqueue and --args go together")
+	case flags.Changed("http") != path, flags.Changed("body") && !path:
+		return errors.New("schedules add: --http and PATH go together, as in: NAME --http api /jobs/friday")
 	}
 	return nil
-}
-
-// store checks the definition before it needs a database, and the rest in the
-// transaction that writes.
-func (a *app) store(cmd *cobra.Command, name string, definition periodic.Definition, action periodic.Action) error {
-	registry, err := a.registry()
-	if err != nil {
-		return err
-	}
-	schedule, err := periodic.Parse(name, definition)
-	if err == nil {
-		err = schedule.CheckKeys(time.Now())
-	}
-	if _, unknown := registry.Find(name); err == nil && unknown == nil {
-		err = errTaken(name, periodic.Code)
-	}
-	if err != nil {
-		return usage(err)
-	}
-	for _, warning := range schedule.Warnings() {
-		fmt.Fprintln(cmd.ErrOrStderr(), "app: "+warning)
-	}
-	return withDatabase(cmd.Context(), func(ctx context.Context, db *pgxpool.Pool, _ string) error {
-		err := pgx.BeginFunc(ctx, db, func(tx pgx.Tx) error { return add(ctx, tx, schedule, definition, action) })
-		if err != nil {
-			return err
-		}
-		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: added, first slot %s\n", name, instant(schedule.Next(time.Now())))
-		return err
-	})
-}
-
-func add(ctx context.Context, tx pgx.Tx, schedule periodic.Schedule, definition periodic.Definition, action periodic.Action) error {
-	known, err := periodic.AllKnown(ctx, tx, schedule.Name)
-	if err != nil {
-		return err
-	}
-	if taken, ok := known[schedule.Name]; ok {
-		return usage(errTaken(schedule.Name, taken.Source))
-	}
-	wrong, err := workers.Vet(ctx, tx, action)
-	if err != nil {
-		return err
-	}
-	if wrong != "" {
-		return usage(fmt.Errorf("schedule %q: %s", schedule.Name, wrong))
-	}
-	err = periodic.Add(ctx, tx, schedule, definition, action, operator())
-	refused, ok := errors.AsType[*pgconn.PgError](err)
-	switch {
-	case ok && refused.Code == pgerrcode.UniqueViolation: // somebody was faster
-		return usage(errTaken(schedule.Name, periodic.Stored))
-	case ok && pgerrcode.IsDataException(refused.Code):
-		return usage(errors.New(refused.Message))
-	}
-	return err
-}
-
-func errTaken(name string, by periodic.Source) error {
-	if by == periodic.Stored {
-		return fmt.Errorf("schedule %q: there is one of this name: remove it first (app schedules rm %s), or change it in SQL", name, name)
-	}
-	return fmt.Errorf("schedule %q: the name is that of a schedule in the code: choose another", name)
 }

@@ -24,7 +24,9 @@ func claimedOf(ctx context.Context, tx pgx.Tx, steps []step) (map[claim.Key]bool
 		for _, key := range s.open {
 			want(s, key)
 		}
-		want(s, s.due[0].Key)
+		for _, slot := range s.due {
+			want(s, slot.Key)
+		}
 	}
 	rows, err := tx.Query(ctx, claimedOfSQL, names, keys)
 	if err != nil {
@@ -46,8 +48,8 @@ type marks struct {
 	next               []*time.Time
 }
 
-// add moves a schedule whose earlier slots are resolved past its due one. That
-// one is not, unless it runs before the next pass comes: the mark follows then.
+// add moves a schedule whose earlier slots are resolved past its due one, which
+// is not: that mark follows with the next slot.
 func (m *marks) add(s step) {
 	m.names = append(m.names, s.name)
 	m.resolved = append(m.resolved, s.enqueuedThrough)
@@ -56,7 +58,8 @@ func (m *marks) add(s step) {
 }
 
 const moveAllSQL = `
-UPDATE worker_schedules s SET enqueued_through = m.enqueued, next_slot = m.next, resolved_through = m.resolved
+UPDATE worker_schedules s SET enqueued_through = m.enqueued, next_slot = m.next, resolved_through = m.resolved,
+    adopted_at = coalesce(adopted_at, clock_timestamp())
 FROM unnest($1::text[], $2::timestamptz[], $3::timestamptz[], $4::timestamptz[]) AS m (name, enqueued, next, resolved)
 WHERE s.name = m.name`
 

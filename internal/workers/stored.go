@@ -2,6 +2,7 @@ package workers
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -28,10 +29,14 @@ func (r *Registry) Lookup(ctx context.Context, db periodic.DB, name string) (Sch
 
 // workerOf is the worker that does what a stored schedule says.
 func workerOf(kept periodic.Kept) Worker {
-	if kept.SQL != "" {
+	switch {
+	case kept.SQL != "":
 		return statement{name: kept.Name, sql: kept.SQL, timeout: kept.Timeout}
+	case kept.Kind != "":
+		return enqueuing{name: kept.Name, kind: kept.Kind, args: kept.Args}
+	default:
+		return calling{name: kept.Name, DeliverHTTP: DeliverHTTP{Endpoint: kept.Endpoint, Path: kept.Path, Body: json.RawMessage(kept.Body)}}
 	}
-	return enqueuing{name: kept.Name, kind: kept.Kind, args: kept.Args}
 }
 
 // riverStored takes the slots of all stored schedules from River into the claim

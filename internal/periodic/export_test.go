@@ -1,0 +1,7 @@
+package periodic
+
+// What an idle pass asks, for the tests of what it costs.
+const (
+	DueSQL     = dueSQL
+	AdvanceSQL = advanceSQL
+)
