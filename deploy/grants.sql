@@ -32,11 +32,19 @@ $$;
 
 -- The enqueuer: two functions, and no table. Whoever may claim may also keep a
 -- slot from running; leave claim_run out for a backend that only enqueues.
+--
+-- A team that stores schedules needs no more than these columns, for tasks:
+--     GRANT INSERT (name, cron, zone, enqueue_kind, enqueue_args) ON worker_schedules TO …;
+-- With sql_statement among them it may do whatever the service may.
 GRANT EXECUTE ON FUNCTION claim_run, enqueue_job TO ranura_enqueuer;
 
--- The reader: what app schedules, runs and audit print. No arguments of jobs, no errors.
-GRANT SELECT ON replicas, slot_skips, worker_kinds, worker_runs, worker_schedules, ranura_migrations, river_migration,
-    token_transactions TO ranura_reader;
+-- The reader: what app schedules, runs and audit print. No arguments of jobs, no
+-- errors, and of a stored schedule no statement, arguments or body.
+GRANT SELECT ON replicas, slot_skips, worker_kinds, worker_runs, ranura_migrations, river_migration, token_transactions TO ranura_reader;
+GRANT SELECT (name, source, cron, zone, key_format, gap, fold, catch_up, max_lateness, max_count, overlap, give_up_after, timeout,
+        min_effects, enqueue_kind, http_endpoint, http_path, service, added_by, defined_at, definition_changed_at, known_since, adopted_at,
+        enqueued_through, next_slot, resolved_through, removed_at, paused_at, paused_by, paused_reason, note)
+    ON worker_schedules TO ranura_reader;
 GRANT SELECT (id, kind, queue, state, priority, attempt, max_attempts, created_at, scheduled_at, attempted_at, finalized_at)
     ON river_job TO ranura_reader;
 
@@ -45,8 +53,7 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON river_job, river_leader, river_queue TO 
 GRANT USAGE ON SEQUENCE river_job_id_seq TO ranura_runtime;
 -- … ours …
 GRANT SELECT ON ranura_migrations, river_migration TO ranura_runtime;
-GRANT SELECT, INSERT, UPDATE, DELETE ON replicas, worker_kinds, worker_runs TO ranura_runtime;
-GRANT SELECT, INSERT, UPDATE ON worker_schedules TO ranura_runtime;
+GRANT SELECT, INSERT, UPDATE, DELETE ON replicas, worker_kinds, worker_runs, worker_schedules TO ranura_runtime;
 GRANT SELECT, INSERT ON slot_skips TO ranura_runtime;
 GRANT EXECUTE ON FUNCTION claim_run, enqueue_job TO ranura_runtime;
 -- … and the community's. A ledger is written to and never changed.

@@ -90,16 +90,17 @@ func TestH5Roles(t *testing.T) {
 			`ALTER FUNCTION enqueue_job RESET search_path`,
 		}},
 		{all.reader, []string{
-			`SELECT * FROM worker_runs, worker_schedules, slot_skips, replicas, worker_kinds`, `SELECT id, kind, state, attempt FROM river_job`,
+			`SELECT * FROM worker_runs, slot_skips, replicas, worker_kinds`, `SELECT name, cron, next_slot, note FROM worker_schedules`, `SELECT id, kind, state, attempt FROM river_job`,
 		}, []string{
 			enqueue, claim, `SELECT args FROM river_job`, `SELECT errors FROM river_job`, `SELECT metadata FROM river_job`, `SELECT * FROM river_job`,
+			`SELECT sql_statement FROM worker_schedules`, `SELECT enqueue_args FROM worker_schedules`, `SELECT http_body FROM worker_schedules`,
 			`UPDATE worker_schedules SET paused_at = now()`, `DELETE FROM worker_runs`, `INSERT INTO worker_runs (name, key) VALUES ('a', 'b')`,
 			`SELECT FROM notifications`, `SELECT FROM later`, `CREATE TABLE mine (n int)`,
 		}},
-		{all.runtime, []string{enqueue, claim, `DELETE FROM river_job`, `DELETE FROM worker_runs`, `DELETE FROM later`}, []string{
+		{all.runtime, []string{enqueue, claim, `DELETE FROM river_job`, `DELETE FROM worker_runs`, `DELETE FROM worker_schedules`, `DELETE FROM later`}, []string{
 			`TRUNCATE worker_runs`, `DROP TABLE worker_runs`, `ALTER TABLE worker_runs DISABLE TRIGGER ALL`, `CREATE TABLE mine (n int)`,
 			`UPDATE token_transactions SET coins = 1000`, `DELETE FROM token_transactions`, `DELETE FROM members`, `UPDATE members SET name = 'x'`,
-			`DELETE FROM worker_schedules`, `DELETE FROM slot_skips`, `UPDATE ranura_migrations SET version_id = 1`, `DELETE FROM river_migration`,
+			`DELETE FROM slot_skips`, `UPDATE ranura_migrations SET version_id = 1`, `DELETE FROM river_migration`,
 			`ALTER FUNCTION enqueue_job RESET search_path`,
 		}},
 	} {
@@ -130,6 +131,12 @@ func TestH5AReplicaServesAsTheRuntime(t *testing.T) {
 
 	p := start(t, nil, []string{"DATABASE_URL=" + urlOf(t, db, all.runtime), "LOG_FORMAT=json"}, "serve")
 	eventually(t, "slots run", func() bool { return count(t, db, `SELECT count(*) FROM beats`) >= 3 })
+	_, err = as(t, db, all.runtime).Exec(t.Context(), `INSERT INTO worker_schedules (name, cron, zone, sql_statement)
+		VALUES ('stored', '@every 1s', 'UTC', 'INSERT INTO beats (slot) VALUES ($slot)')`)
+	require.NoError(t, err)
+	eventually(t, "a stored schedule runs", func() bool {
+		return count(t, db, `SELECT count(*) FROM worker_runs WHERE name = 'stored' AND effects = 1`) > 0
+	})
 	backend := as(t, db, all.enqueuer)
 	_, err = backend.Exec(t.Context(), `SELECT enqueue_job('welcome', '{"member_id": 7}', '7')`) // they joined long ago
 	require.NoError(t, err)

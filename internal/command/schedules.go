@@ -111,12 +111,13 @@ func stateOf(k periodic.Known, mine *periodic.Schedule) scheduleState {
 		state.Next = nil // what is due is the adoption
 	}
 	switch {
-	case k.SQL != "":
+	case k.Source == periodic.Code:
+	case k.Kind != nil:
+		state.Runs = "enqueue " + *k.Kind
+	case k.Endpoint != nil:
+		state.Runs = "http " + *k.Endpoint + " " + deref(k.Path)
+	default:
 		state.Runs = "sql"
-	case k.Kind != "":
-		state.Runs = "enqueue " + k.Kind
-	case k.Endpoint != "":
-		state.Runs = "http " + k.Endpoint + " " + k.Path
 	}
 	return state
 }

@@ -56,7 +56,11 @@ func (a *app) show() *cobra.Command {
 				if len(states) == 0 {
 					return fmt.Errorf("%w %q: app schedules lists them", workers.ErrUnknown, args[0])
 				}
-				details := detailsOf(states[0], known[args[0]])
+				action, err := periodic.ActionOf(ctx, db, args[0])
+				if err != nil {
+					return err
+				}
+				details := detailsOf(states[0], known[args[0]], action)
 				if a.json {
 					return printJSON(cmd.OutOrStdout(), details)
 				}
@@ -68,12 +72,13 @@ func (a *app) show() *cobra.Command {
 	return command
 }
 
-func detailsOf(state scheduleState, k periodic.Known) scheduleDetails {
+func detailsOf(state scheduleState, k periodic.Known, action periodic.Action) scheduleDetails {
 	return scheduleDetails{
 		scheduleState: state,
 		KeyFormat:     k.Key, Gap: k.Gap, Fold: k.Fold, CatchUp: k.CatchUp, MaxLateness: k.MaxLateness.String(), MaxCount: k.MaxCount,
 		Overlap: k.Overlap, GiveUpAfter: k.GiveUpAfter.String(), Timeout: k.Timeout.String(), MinEffects: k.MinEffects, AddedBy: k.AddedBy,
-		SQL: k.SQL, Enqueue: k.Kind, Args: json.RawMessage(k.Args), HTTP: k.Endpoint, Path: k.Path, Body: json.RawMessage(k.Body),
+		SQL: action.SQL, Enqueue: action.Kind, Args: json.RawMessage(action.Args),
+		HTTP: action.Endpoint, Path: action.Path, Body: json.RawMessage(action.Body),
 	}
 }
 

@@ -47,6 +47,21 @@ func FindStored(ctx context.Context, db DB, name string) (Kept, error) {
 	return kept, err
 }
 
+const actionSQL = `SELECT ` + ActionColumns + ` FROM worker_schedules WHERE name = $1`
+
+// ActionOf reads what a schedule runs, whether or not the replicas refuse it. It
+// is empty for one of the code.
+func ActionOf(ctx context.Context, db DB, name string) (action Action, err error) {
+	rows, err := db.Query(ctx, actionSQL, name)
+	if err == nil {
+		_, err = pgx.ForEachRow(rows, action.Targets(), func() error { return nil })
+	}
+	if err != nil {
+		return action, fmt.Errorf("read what %q runs: %w", name, err)
+	}
+	return action, nil
+}
+
 // StoredJob is what carries a slot of any stored schedule to River.
 func StoredJob(slot Slot) river.JobArgs {
 	return StoredArgs{Name: slot.Name, Key: slot.Key, Slot: slot.At}

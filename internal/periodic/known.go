@@ -12,10 +12,12 @@ import (
 type Known struct {
 	Name       string
 	Source     Source
-	Definition            // the stored one: of the newest replica, where it is the code's
-	Action                // of a stored schedule
+	Definition         // the stored one: of the newest replica, where it is the code's
+	Kind       *string // of the task that a stored schedule enqueues; or
+	Endpoint   *string // what it calls; with neither, it runs a statement
+	Path       *string
 	Since      time.Time  // from when on it owes its slots
-	AddedBy    *string    // of a stored schedule
+	AddedBy    *string    // who stored it
 	AdoptedAt  *time.Time // nil: no replica has looked at this definition yet, or they refuse it
 	NextSlot   *time.Time // nil if there is none
 	Note       *string    // why the replicas refuse it
@@ -45,8 +47,9 @@ func (k Known) State(mine *Schedule) string {
 	}
 }
 
+// knownSQL reads no statement, arguments or body: who may look need not see these.
 const knownSQL = `
-SELECT name, source, ` + DefinitionColumns + `, ` + ActionColumns + `,
+SELECT name, source, ` + DefinitionColumns + `, enqueue_kind, http_endpoint, http_path,
        known_since, added_by, adopted_at, next_slot, note, removed_at, paused_at, paused_by, paused_reason
 FROM worker_schedules
 WHERE $1 = '' OR name = $1`
