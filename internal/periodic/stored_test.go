@@ -154,6 +154,8 @@ func TestStoredChanges(t *testing.T) {
 		c := db.replica(t)
 		db.exec(t, `INSERT INTO worker_schedules (name, cron, zone, sql_statement, known_since, enqueued_through, resolved_through, next_slot, adopted_at)
 			VALUES ('s', '@every 1s', 'UTC', 'SELECT 1', '2000-01-01', '2000-01-01', '2000-01-01', '2000-01-01', now())`)
+		require.Equal(t, []string{"true"}, db.strings(t, `SELECT (known_since = enqueued_through AND known_since = resolved_through AND known_since = next_slot
+			AND known_since > now() - interval '1 minute' AND adopted_at IS NULL)::text FROM worker_schedules`))
 		require.LessOrEqual(t, db.pass(t, c).Enqueued, 1)
 		require.Empty(t, db.skips(t, "s"), "no flood")
 	})
