@@ -93,6 +93,27 @@ func TestStored(t *testing.T) {
 		})
 	}
 
+	t.Run("AnOlderSlotOfItsOwnIsWaitedForAndNobodyElses", func(t *testing.T) {
+		t.Parallel()
+		for older, outcome := range map[string]int{"s": 0, "other": 1} {
+			db := newEffects(t)
+			a := start(t, db)
+			keep(t, db, "s", insertEffect, `overlap = 'wait'`)
+			options := periodic.InsertOpts()
+			options.ScheduledAt = time.Now().Add(time.Hour)
+			at := friday.Add(-15 * time.Minute)
+			_, err := a.Insert(t.Context(), periodic.StoredJob(periodic.Slot{Name: older, Key: at.Format(time.RFC3339), At: at}), options)
+			require.NoError(t, err)
+			a.insertStored(t, "s", claim.CatchUp)
+			if err := a.attempt(t); outcome == 0 {
+				requireSnooze(t, err)
+			} else {
+				require.NoError(t, err)
+			}
+			requireTotals(t, db, 3*outcome, outcome)
+		}
+	})
+
 	for name, c := range map[string]struct{ sql, change, want string }{
 		"FailsAndKeepsNothing":         {`INSERT INTO effects (key) SELECT (1 / (n - 3))::text FROM generate_series(1, 3) n`, "", "division by zero"},
 		"TooFewEffectsFail":            {insertEffect, `min_effects = 4`, "wrote 3 rows, at least 4 are expected"},
