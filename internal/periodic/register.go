@@ -76,7 +76,7 @@ func (c *CatchUp) register(ctx context.Context, tx pgx.Tx, entry Entry) error {
 			return err
 		}
 	}
-	return define(ctx, tx, mine, row, c.StartedAt)
+	return c.define(ctx, tx, mine, row)
 }
 
 // settle resolves the slots of a definition that is about to end.
@@ -116,19 +116,20 @@ UPDATE worker_schedules SET
     enqueued_through = CASE WHEN $15 THEN $16 ELSE enqueued_through END,
     resolved_through = CASE WHEN $15 THEN $16 ELSE resolved_through END,
     next_slot = $17,
+    service = $18,
     removed_at = NULL
 WHERE name = $1`
 
 // changedSQL wakes every replica's catch-up when the transaction commits.
 const changedSQL = `SELECT pg_notify('` + Channel + `', $1)`
 
-func define(ctx context.Context, tx pgx.Tx, mine Schedule, row *stored, startedAt time.Time) error {
+func (c *CatchUp) define(ctx context.Context, tx pgx.Tx, mine Schedule, row *stored) error {
 	changed := row.Definition != mine.Definition || row.removedAt != nil
 	through := row.enqueuedThrough
 	if changed {
 		through = row.now
 	}
-	args := append(mine.values(startedAt), changed, through, nextAfter(mine, through))
+	args := append(mine.values(c.StartedAt), changed, through, nextAfter(mine, through), c.Service)
 	if _, err := tx.Exec(ctx, defineSQL, args...); err != nil {
 		return err
 	}

@@ -19,39 +19,43 @@ const (
 	goneAfter = 15 * time.Second
 )
 
-// beatSQL tells that this replica lives, and asks whether the others know it, and
-// whether anybody left a slot.
+// beatSQL tells that this replica lives, and asks whether what it has is known,
+// and whether anybody left a slot.
 const beatSQL = `
 WITH beat AS (
     INSERT INTO replicas (id, service, host, version, schedules, kinds, started_at, last_seen_at)
     VALUES ($1, $2, $3, $4, $5, $10, $6, clock_timestamp())
     ON CONFLICT (id) DO UPDATE SET last_seen_at = clock_timestamp()
-    RETURNING xmax = 0 AS is_new
 )
-SELECT clock_timestamp(), (SELECT is_new FROM beat),
+SELECT clock_timestamp(),
+       EXISTS (SELECT FROM unnest($5::text[]) AS mine (name)
+               WHERE NOT EXISTS (SELECT FROM worker_schedules s WHERE s.name = mine.name AND s.removed_at IS NULL))
+       OR EXISTS (SELECT FROM unnest($10::text[]) AS mine (name)
+                  WHERE NOT EXISTS (SELECT FROM worker_kinds k WHERE k.name = mine.name)),
        EXISTS (SELECT FROM replicas WHERE last_seen_at < clock_timestamp() - $7::interval)
        OR EXISTS (SELECT FROM river_job WHERE state = 'running' AND attempted_at < clock_timestamp() - $7::interval
                   AND kind IN (SELECT name FROM worker_kinds)
                   AND NOT EXISTS (SELECT FROM replicas WHERE id = attempted_by[array_upper(attempted_by, 1)]))
        OR EXISTS (SELECT FROM river_job WHERE state IN ('available', 'retryable', 'scheduled') AND queue = $8
-                  AND scheduled_at > clock_timestamp() + $9::interval)`
+                  AND scheduled_at > clock_timestamp() + $9::interval AND args->>'slot' COLLATE "C" <= $11)`
 
 // beat comes before the first job, so that there is no job whose replica nobody
-// knows. Whoever is new to the others registers what it has after it, so that
-// nobody takes it for what a gone replica had: that is a replica that starts, and
-// one that was silent for so long that it counted as gone.
+// knows. What is not known is registered after it, so that nobody takes it for
+// what a gone replica had: by a replica that starts, and by one whose schedules
+// were removed because it was silent for so long that it counted as gone, or
+// because somebody looked before it had beaten.
 func (r *replica) beat(ctx context.Context) error {
 	host, _ := os.Hostname() // for people only
 	var now time.Time
-	var isNew, left bool
+	var forgotten, left bool
 	asked := time.Now()
 	err := r.control.QueryRow(ctx, beatSQL, r.ID, r.Service, host, version(), r.scheduleNames(), r.catchUp.StartedAt,
-		goneAfter, periodic.Queue, longestRetry, r.Registry.Kinds()).Scan(&now, &isNew, &left)
+		goneAfter, periodic.Queue, longestRetry, r.Registry.Kinds(), asked.UTC().Format(time.RFC3339)).Scan(&now, &forgotten, &left)
 	if err != nil {
 		return fmt.Errorf("beat: %w", err)
 	}
 	r.clock.compare(r.Log, asked, now, time.Now())
-	if isNew || !r.registered {
+	if forgotten || !r.registered {
 		if err := r.register(ctx); err != nil {
 			return err
 		}

@@ -10,18 +10,23 @@ import (
 )
 
 // retireSQL marks the schedules, and forgets the kinds, that no replica of a
-// living service has any more. With no replica left at all the service is down, and its schedules are
-// owed as ever.
+// living service has any more. With no replica left at all the service is down,
+// and its schedules are owed as ever. It waits for no schedule that somebody has
+// in hand: what it knows of the replicas would be old by then.
 const retireSQL = `
 WITH forgotten AS (
     DELETE FROM worker_kinds k
     WHERE EXISTS (SELECT FROM replicas r WHERE r.service = k.service)
       AND NOT EXISTS (SELECT FROM replicas r WHERE k.name = ANY (r.kinds))
 )
-UPDATE worker_schedules s SET removed_at = clock_timestamp(), definition_changed_at = clock_timestamp()
-WHERE source = 'code' AND removed_at IS NULL
-  AND EXISTS (SELECT FROM replicas r WHERE r.service = s.service)
-  AND NOT EXISTS (SELECT FROM replicas r WHERE r.service = s.service AND s.name = ANY (r.schedules))
+UPDATE worker_schedules SET removed_at = clock_timestamp(), definition_changed_at = clock_timestamp()
+WHERE name IN (
+    SELECT name FROM worker_schedules s
+    WHERE source = 'code' AND removed_at IS NULL
+      AND EXISTS (SELECT FROM replicas r WHERE r.service = s.service)
+      AND NOT EXISTS (SELECT FROM replicas r WHERE r.service = s.service AND s.name = ANY (r.schedules))
+    FOR UPDATE SKIP LOCKED
+)
 RETURNING name`
 
 func (r *replica) retire(ctx context.Context, db periodic.DB) error {

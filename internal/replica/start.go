@@ -57,11 +57,13 @@ func (r *replica) untilDatabase(ctx context.Context, step func(context.Context) 
 	}
 }
 
-// isAway reports whether an error will pass when the database is back.
+// isAway reports whether an error will pass when the database is back, or free.
 func isAway(err error) bool {
 	if refused, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return pgerrcode.IsOperatorIntervention(refused.Code) ||
 			pgerrcode.IsConnectionException(refused.Code) ||
+			pgerrcode.IsTransactionRollback(refused.Code) || // a deadlock
+			refused.Code == pgerrcode.LockNotAvailable || // somebody has a row in hand
 			refused.Code == pgerrcode.TooManyConnections ||
 			refused.Code == pgerrcode.ReadOnlySQLTransaction
 	}
