@@ -12,7 +12,7 @@ type Policy struct {
 	MaxLateness time.Duration // a slot later than this is skipped; 7 days
 	MaxCount    int           // at most so many missed slots at once, the newest; 100
 	Overlap     Overlap       // what a slot does while another of its schedule runs; Allow
-	GiveUpAfter time.Duration // how long a failing slot is tried, from its enqueueing; 24 hours
+	GiveUpAfter time.Duration // how long a failing slot is tried, from its first failure; 24 hours
 	Timeout     time.Duration // how long one attempt may take, from 1 second to 24 hours; 1 minute
 	MinEffects  int64         // a run that writes fewer rows has failed; 0
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/riverqueue/river"
@@ -45,6 +46,13 @@ func gaveUp(ctx context.Context, job *rivertype.JobRow, spent bool, err error) b
 		return false
 	}
 	return spent || job.Attempt >= job.MaxAttempts
+}
+
+// spent reports whether a job has been failing for longer than there is patience
+// with it. A job that has waited so long, for a replica or for its turn, has
+// not failed.
+func spent(job *rivertype.JobRow, patience time.Duration) bool {
+	return len(job.Errors) > 0 && job.AttemptedAt.Sub(job.Errors[0].At) > patience
 }
 
 // complete finishes the job in the claim transaction. JobCompleteTx reports no

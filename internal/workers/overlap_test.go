@@ -114,6 +114,42 @@ func TestOverlap(t *testing.T) {
 		}
 	})
 
+	t.Run("WaitPassesTheTurnOfASlotThatHasRunMeanwhile", func(t *testing.T) {
+		t.Parallel()
+		db := newEffects(t)
+		worker, running, release := busy()
+		a := start(t, db, onQuartersWith(worker, periodic.Policy{Overlap: periodic.Wait}))
+		a.insert(t, friday)
+		await(t, running)
+		for n := range 2 {
+			a.insert(t, friday.Add(time.Duration(n+1)*15*time.Minute))
+			requireSnooze(t, a.attempt(t))
+		}
+		write(t, db, `INSERT INTO worker_runs (name, key) VALUES ('probe', '2025-05-31T00:15:00Z')`) // somebody runs the next one by hand
+		require.Eventually(t, func() bool {
+			return count(t, db, `SELECT count(*) FROM river_job WHERE state <> 'running'`) == 2
+		}, patience, 5*time.Millisecond)
+		write(t, db, `UPDATE river_job SET state = 'scheduled', scheduled_at = now() + interval '1 hour' WHERE state <> 'running'`)
+		close(release)
+		for range 3 {
+			require.Equal(t, rivertype.JobStateCompleted, a.settled(t).State)
+		}
+		require.Equal(t, []string{fridayKey, "2025-05-31T00:30:00Z"}, texts(t, db, `SELECT key FROM effects ORDER BY key`))
+	})
+
+	t.Run("WaitIsNotForItselfHoweverItsInstantIsWritten", func(t *testing.T) {
+		t.Parallel()
+		db := newEffects(t)
+		a := start(t, db, onQuartersWith(probe{}, periodic.Policy{Overlap: periodic.Wait}))
+		write(t, db, `INSERT INTO river_job (kind, args, queue, max_attempts) VALUES
+			('probe', '{"key": "2025-05-31T00:00:00Z", "slot": "2025-05-31T00:00:00+00:00"}', 'slots', 25),
+			('probe', '{"key": "2025-05-31T00:15:00Z", "slot": "2025-05-30T19:15:00-05:00"}', 'slots', 25)`)
+		for range 2 {
+			require.Equal(t, rivertype.JobStateCompleted, a.settled(t).State)
+		}
+		requireTotals(t, db, 2, 2)
+	})
+
 	t.Run("ByHandItWaits", func(t *testing.T) {
 		t.Parallel()
 		db := newEffects(t)

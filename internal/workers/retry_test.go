@@ -17,6 +17,8 @@ import (
 	"github.com/ranura/ranura/internal/workers"
 )
 
+const failedSinceSQL = `UPDATE river_job SET errors[1] = jsonb_set(errors[1], '{at}', to_jsonb(now() - $1::interval))`
+
 func TestGivingUp(t *testing.T) {
 	t.Parallel()
 	failing := probe{func(context.Context, pgx.Tx, periodic.Slot) error { return errors.New("section not found") }}
@@ -40,7 +42,7 @@ func TestGivingUp(t *testing.T) {
 			a := start(t, db, onQuarters(failing))
 			id := a.insert(t, friday).Job.ID
 			require.Equal(t, rivertype.JobStateRetryable, a.settled(t).State)
-			write(t, db, `UPDATE river_job SET created_at = now() - $1::interval`, c.age)
+			write(t, db, failedSinceSQL, c.age)
 			_ = a.logged()
 			a.retry(t, id)
 			job := a.settled(t)
@@ -57,6 +59,17 @@ func TestGivingUp(t *testing.T) {
 		})
 	}
 
+	// A job that has waited for a replica, or for its turn, has not failed.
+	t.Run("IsNotForHavingWaited", func(t *testing.T) {
+		t.Parallel()
+		db := newEffects(t)
+		failing := probe{func(context.Context, pgx.Tx, periodic.Slot) error { return errors.New("section not found") }}
+		write(t, db, `INSERT INTO river_job (kind, args, queue, max_attempts, created_at)
+			VALUES ('probe', jsonb_build_object('key', $1::text, 'slot', $1::text), 'slots', 25, now() - interval '2 days')`, fridayKey)
+		a := start(t, db, onQuarters(failing))
+		require.Equal(t, rivertype.JobStateRetryable, a.settled(t).State)
+	})
+
 	// An operator who has mended the cause gets another try, however old the job.
 	t.Run("IsNotForEver", func(t *testing.T) {
 		t.Parallel()
@@ -70,7 +83,7 @@ func TestGivingUp(t *testing.T) {
 		}}))
 		id := a.insert(t, friday).Job.ID
 		a.settled(t)
-		write(t, db, `UPDATE river_job SET created_at = now() - interval '2 days'`)
+		write(t, db, failedSinceSQL, "2 days")
 		a.retry(t, id)
 		require.Equal(t, rivertype.JobStateDiscarded, a.settled(t).State)
 		mended.Store(true)

@@ -59,9 +59,11 @@ func (r *Runner) work(ctx context.Context, job *rivertype.JobRow, a *attempt, wr
 	if early := a.slot.At.Sub(*job.AttemptedAt); early > 0 { // AttemptedAt is by the database's clock
 		return river.JobSnooze(early)
 	}
-	_, err := r.run(ctx, a)
-	spent := job.AttemptedAt.Sub(job.CreatedAt) > a.rules.GiveUpAfter
-	return r.answer(ctx, job, claim.Key{Name: a.slot.Name, Key: a.key}, spent, err)
+	outcome, err := r.run(ctx, a)
+	if outcome == claim.Duplicate { // nobody else passes the turn of a slot that has run meanwhile
+		err = a.passTurn(ctx, r.DB, *job.AttemptedAt)
+	}
+	return r.answer(ctx, job, claim.Key{Name: a.slot.Name, Key: a.key}, spent(job, a.rules.GiveUpAfter), err)
 }
 
 // patience is short, because a job that waits holds a worker: a few claims
@@ -91,7 +93,7 @@ func (a *attempt) wrong(schedule periodic.Schedule) error {
 	case a.meta.Source != claim.External && !a.slot.At.IsZero():
 		return nil
 	case a.slot.Key != schedule.At(a.slot.At).Key:
-		return fmt.Errorf("job %d: key %q and slot %q do not belong together: insert it with both, as app next --json prints them",
+		return fmt.Errorf("job %d: key %.200q and slot %q do not belong together: insert it with both, as app next --json prints them",
 			a.meta.JobID, a.slot.Key, a.slot.At.Format(time.RFC3339Nano))
 	case !schedule.Includes(a.slot.At):
 		return fmt.Errorf("job %d: %w", a.meta.JobID, notASlot(schedule, a.slot.At))

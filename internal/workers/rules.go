@@ -59,7 +59,7 @@ func (a *attempt) admitAt(ctx context.Context, tx pgx.Tx, now time.Time) error {
 		return nil
 	}
 	if a.rules.Overlap == periodic.Wait { // asked before the turn is tried: who only looks must not be in the oldest's way
-		older, err := olderSlots(ctx, tx, a.slot)
+		older, err := olderSlots(ctx, tx, a.slot.Name, a.meta.JobID)
 		if err == nil && older > 0 {
 			err = river.JobSnooze(time.Duration(older) * again)
 		}
@@ -79,9 +79,10 @@ func (a *attempt) admitAt(ctx context.Context, tx pgx.Tx, now time.Time) error {
 }
 
 // superseded reports whether a timer named a slot that the definition no longer
-// has: one that goes by an older definition may, until it hears of the change.
+// has: one that goes by an older definition may, until it hears of the change,
+// on a replica whose own definition is the new one.
 func (a *attempt) superseded() (bool, error) {
-	if a.meta.Source != claim.Schedule || a.rules.Definition == a.code || !a.slot.At.After(a.rules.ChangedAt) {
+	if a.meta.Source != claim.Schedule || !a.slot.At.After(a.rules.ChangedAt) {
 		return false, nil
 	}
 	stored, err := periodic.Parse(a.slot.Name, a.rules.Definition)

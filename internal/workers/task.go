@@ -69,8 +69,7 @@ func (w *riverTask[T]) Work(ctx context.Context, job *river.Job[taskArgs[T]]) er
 		},
 		func(ctx context.Context, tx pgx.Tx) error { return complete(ctx, tx, job) })
 
-	spent := len(job.Errors) > 0 && job.AttemptedAt.Sub(job.Errors[0].At) > taskGiveUpAfter
-	return w.runner.answer(ctx, job.JobRow, key, spent, err)
+	return w.runner.answer(ctx, job.JobRow, key, spent(job.JobRow, taskGiveUpAfter), err)
 }
 
 // taskKey is the key that the job was enqueued with. A job without one is an

@@ -47,21 +47,23 @@ const longestWait = 10 * 60 // times again
 // that are stored. River has an index on args.
 const ofScheduleSQL = `(kind = $1 OR kind = '` + periodic.StoredKind + `' AND args @> jsonb_build_object('name', $1::text))`
 
-// olderSQL compares texts, because a job that somebody else inserted may carry
-// anything: it cancels itself when it runs, and must not fail its successors.
+// olderSQL compares the texts that the jobs carry, because a job that somebody
+// else inserted may carry anything: it cancels itself when it runs, and must not
+// fail its successors. Of two texts each is older to one of them at most, so no
+// two jobs wait for each other.
 const olderSQL = `
 SELECT count(*) FROM (
     SELECT FROM river_job
-    WHERE ` + ofScheduleSQL + ` AND state IN ('available', 'pending', 'retryable', 'running', 'scheduled')
-      AND args->>'slot' COLLATE "C" < $2
-    LIMIT $3
+    WHERE ` + ofScheduleSQL + ` AND queue = $2 AND state IN ('available', 'pending', 'retryable', 'running', 'scheduled')
+      AND args->>'slot' COLLATE "C" < (SELECT args->>'slot' FROM river_job WHERE id = $3)
+    LIMIT $4
 ) older`
 
-// olderSlots counts the older slots of the schedule that have yet to end, up to
-// longestWait.
-func olderSlots(ctx context.Context, tx pgx.Tx, slot periodic.Slot) (older int, err error) {
-	if err = tx.QueryRow(ctx, olderSQL, slot.Name, slot.At.Format(time.RFC3339), longestWait).Scan(&older); err != nil {
-		return 0, fmt.Errorf("look for older slots of %q: %w", slot.Name, err)
+// olderSlots counts the schedule's slots that are older than a job's and have
+// yet to end, up to longestWait.
+func olderSlots(ctx context.Context, tx pgx.Tx, name string, jobID int64) (older int, err error) {
+	if err = tx.QueryRow(ctx, olderSQL, name, periodic.Queue, jobID, longestWait).Scan(&older); err != nil {
+		return 0, fmt.Errorf("look for older slots of %q: %w", name, err)
 	}
 	return older, nil
 }
@@ -87,11 +89,11 @@ FROM next, pg_class WHERE oid = 'river_job'::regclass`
 
 // passTurn ends the turn of a slot of a schedule whose slots wait for each other.
 // Those that have come due since now, when it began, ask by themselves.
-func (a *attempt) passTurn(ctx context.Context, tx pgx.Tx, now time.Time) error {
+func (a *attempt) passTurn(ctx context.Context, db periodic.DB, now time.Time) error {
 	if a.rules.Overlap != periodic.Wait {
 		return nil
 	}
-	if _, err := tx.Exec(ctx, passTurnSQL, a.slot.Name, periodic.Queue, now.UTC().Format(time.RFC3339)); err != nil {
+	if _, err := db.Exec(ctx, passTurnSQL, a.slot.Name, periodic.Queue, now.UTC().Format(time.RFC3339)); err != nil {
 		return fmt.Errorf("pass the turn of %q on: %w", a.slot.Name, err)
 	}
 	return nil
