@@ -59,8 +59,11 @@ func (lengthy) traits() traits {
 }
 func (minutely) traits() traits { return traits{name: "minutely", period: time.Minute} }
 func (newcomer) traits() traits { return traits{name: "newcomer", period: 2 * second} }
+
+// A turn that its replica takes to the grave comes back after the hand-back, and
+// the others wait for it: there must be time to catch up.
 func (oneByOne) traits() traits {
-	return traits{name: "one_by_one", period: 2 * second, takes: second, overlap: periodic.Wait}
+	return traits{name: "one_by_one", period: 3 * second, takes: second / 2, overlap: periodic.Wait}
 }
 func (quickly) traits() traits { return traits{name: "quickly", period: second} }
 func (skipping) traits() traits {

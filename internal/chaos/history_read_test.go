@@ -29,6 +29,7 @@ func TestReadHistory(t *testing.T) {
 		"ALostAnswerIsUnknown": {`{"msg":"slot failed","name":"flaky","key":"k","error":"claim flaky@k: commit: EOF"}`, event{kind: info, nonce: "N", text: "claim flaky@k: commit: EOF"}},
 		"ALostClaimHasNoNonce": {`{"msg":"slot already ran","name":"flaky","key":"k"}`, event{kind: noop}},
 		"ALockTimeoutHasNone":  {`{"msg":"slot failed","name":"flaky","key":"k","error":"claim flaky@k: take: 55P03"}`, event{kind: fail, text: "claim flaky@k: take: 55P03"}},
+		"NorHasWhoCannotRead":  {`{"msg":"slot failed","name":"flaky","key":"k","error":"read the policy of \"flaky\": EOF"}`, event{kind: fail, text: `read the policy of "flaky": EOF`}},
 		"ACommandsLastWordToo": {`app: claim flaky@k: commit: EOF`, event{kind: info, nonce: "N", text: "claim flaky@k: commit: EOF"}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -100,7 +100,7 @@ const (
 
 var (
 	claimed     = regexp.MustCompile(`claim ([a-z_]+)@(\S+): `)
-	endedBefore = regexp.MustCompile(`claim \S+: (begin|take): `)
+	endedBefore = regexp.MustCompile(`claim \S+: (begin|take): |^read the policy of `)
 	atCommit    = regexp.MustCompile(`claim \S+: commit: `)
 )
 
