@@ -194,6 +194,6 @@ func TestPauseByHand(t *testing.T) {
 
 	stdout, _, status = run(t, db, "runs", "beat")
 	require.Zero(t, status)
-	require.Regexp(t, `(?m)^beat +\S+Z +… \S+Z \(\d+ slots\) +skipped_paused +`, stdout)
+	require.Regexp(t, `(?m)^beat +\S+Z +… \S+Z \(\d+ slots\): paused by \S+@\S+: the mail is down +skipped_paused +`, stdout)
 	require.Regexp(t, `(?m)^beat +\S+Z +\S+Z +ran +\S+ +manual +- +1 +`, stdout)
 }

@@ -55,6 +55,7 @@ type line struct {
 
 	LastSlot *time.Time `json:"last_slot,omitempty"` // of a range; Slot is its first
 	Slots    int64      `json:"slots,omitempty"`     // in the range
+	Note     *string    `json:"note,omitempty"`      // who had paused the schedule, and why
 }
 
 func history(ctx context.Context, db *pgxpool.Pool, name string, since time.Time, limit int) ([]line, error) {
@@ -72,7 +73,7 @@ func history(ctx context.Context, db *pgxpool.Pool, name string, since time.Time
 	}
 	for _, s := range skips {
 		record := claim.Record{Name: s.Name, Slot: &s.First, RanAt: s.At, Outcome: s.Outcome, Replica: s.Replica}
-		lines = append(lines, line{Record: record, LastSlot: &s.Last, Slots: s.Slots})
+		lines = append(lines, line{Record: record, LastSlot: &s.Last, Slots: s.Slots, Note: s.Note})
 	}
 	slices.SortStableFunc(lines, func(a, b line) int { return b.RanAt.Compare(a.RanAt) })
 	return lines[:min(limit, len(lines))], nil
@@ -90,6 +91,9 @@ func (a *app) printRuns(cmd *cobra.Command, lines []line) error {
 		}
 		if l.LastSlot != nil {
 			key = fmt.Sprintf("… %s (%d slots)", instant(*l.LastSlot), l.Slots)
+		}
+		if l.Note != nil {
+			key += ": " + *l.Note
 		}
 		if l.Lateness != nil {
 			lateness = time.Duration(*l.Lateness * float64(time.Second)).Round(time.Millisecond).String()

@@ -129,9 +129,11 @@ func texts(ctx context.Context, tx pgx.Tx, sql string, args ...any) ([]string, e
 	return pgx.CollectRows(rows, pgx.RowTo[string])
 }
 
+// recordSQL notes who had paused a schedule and why: resuming it forgets both.
 const recordSQL = `
-INSERT INTO slot_skips (name, first_slot, last_slot, slots, outcome, replica)
-VALUES ($1, $2, $3, $4, $5, $6)`
+INSERT INTO slot_skips (name, first_slot, last_slot, slots, outcome, replica, note)
+VALUES ($1, $2, $3, $4, $5::text, $6, CASE $5::text WHEN 'skipped_paused' THEN (
+    SELECT 'paused by ' || concat_ws(': ', paused_by, paused_reason) FROM worker_schedules WHERE name = $1) END)`
 
 // record writes one row for each range, however many slots it has.
 func (c *CatchUp) record(ctx context.Context, tx pgx.Tx, name string, skips []skip) (slots int64, err error) {

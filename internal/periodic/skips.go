@@ -17,10 +17,11 @@ type Skipped struct {
 	Outcome     string
 	At          time.Time // when it was decided
 	Replica     *string   // which replica found them
+	Note        *string   // more about why, where there is more
 }
 
 const skipsSQL = `
-SELECT name, first_slot, last_slot, slots, outcome, skipped_at, replica
+SELECT name, first_slot, last_slot, slots, outcome, skipped_at, replica, note
 FROM slot_skips
 WHERE ($1 = '' OR name = $1) AND skipped_at >= $2
 ORDER BY skipped_at DESC, id DESC
