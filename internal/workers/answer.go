@@ -32,7 +32,7 @@ func (r *Runner) answer(ctx context.Context, job *rivertype.JobRow, key claim.Ke
 		r.Log.ErrorContext(ctx, "gave up", "name", key.Name, "key", key.Key, "attempts", job.Attempt, "error", err)
 		job.MaxAttempts = job.Attempt // River shares this row, and discards a job that has no attempts left
 	case called && failed.RetryAfter > 0:
-		return river.JobSnooze(failed.RetryAfter)
+		job.ScheduledAt = job.AttemptedAt.Add(failed.RetryAfter) // the row again: see [RetryPolicy]
 	}
 	return storable(err)
 }

@@ -1,7 +1,6 @@
 package workers_test
 
 import (
-	"errors"
 	"net/http"
 	"strings"
 	"testing"
@@ -155,14 +154,12 @@ func TestCallThatFails(t *testing.T) {
 		})
 		a := startCalling(t, db, endpoints, onQuartersCalling(caller{}))
 		a.insertCall(t)
-		err := a.attempt(t)
-		snooze, ok := errors.AsType[*rivertype.JobSnoozeError](err)
-		require.True(t, ok, err)
-		require.Equal(t, 5*time.Minute, snooze.Duration)
+		require.ErrorContains(t, a.attempt(t), "answered 429 Too Many Requests")
+		job := a.settled(t)
+		require.Equal(t, rivertype.JobStateRetryable, job.State)
+		require.WithinRange(t, job.ScheduledAt, job.AttemptedAt.Add(time.Hour+5*time.Minute), time.Now().Add(time.Hour+5*time.Minute))
+		require.Contains(t, job.Errors[0].Error, "429", "whoever looks sees why the slot has not run")
 		requireTotals(t, db, 0, 0)
-		require.Eventually(t, func() bool {
-			return count(t, db, `SELECT count(*) FROM river_job WHERE state = 'scheduled' AND attempt = 0 AND scheduled_at > now() + interval '4 minutes'`) == 1
-		}, patience, 20*time.Millisecond, "which is no attempt")
 	})
 
 	t.Run("IsGivenUpByItsAgeWhateverTheEndpointSays", func(t *testing.T) {
@@ -172,9 +169,11 @@ func TestCallThatFails(t *testing.T) {
 			w.Header().Set("Retry-After", "300")
 			say(429, "")(w, r)
 		})
-		store(t, db, `give_up_after = '1 microsecond'`)
 		a := startCalling(t, db, endpoints, onQuartersCalling(caller{}))
-		a.insertCall(t)
+		id := a.insertCall(t)
+		require.Equal(t, rivertype.JobStateRetryable, a.settled(t).State)
+		write(t, db, failedSinceSQL, "2 days")
+		a.retry(t, id)
 		require.Equal(t, rivertype.JobStateDiscarded, a.settled(t).State)
 	})
 

@@ -80,7 +80,7 @@ func startCalling(t *testing.T, db *pgxpool.Pool, endpoints delivery.Endpoints, 
 	t.Helper()
 	runner := newRunner(db)
 	runner.Endpoints = endpoints
-	return startRunner(t, runner, river.Config{RetryPolicy: inAnHour{}}, entries...)
+	return startRunner(t, runner, river.Config{RetryPolicy: inAnHour()}, entries...)
 }
 
 // insertCall enqueues the caller's slot of friday.

@@ -39,7 +39,7 @@ func (l lines) Write(line []byte) (int, error) { l <- string(line); return len(l
 // retried when the test says so, not before.
 func start(t *testing.T, db *pgxpool.Pool, entries ...workers.Entry) replica {
 	t.Helper()
-	return startWith(t, db, river.Config{RetryPolicy: inAnHour{}}, entries...)
+	return startWith(t, db, river.Config{RetryPolicy: inAnHour()}, entries...)
 }
 
 // startWith is start with a retry policy or a job timeout of the test's own.
@@ -84,9 +84,10 @@ func startRunner(t *testing.T, runner *workers.Runner, config river.Config, entr
 	return r
 }
 
-type inAnHour struct{}
-
-func (inAnHour) NextRetry(job *rivertype.JobRow) time.Time { return job.AttemptedAt.Add(time.Hour) }
+// inAnHour is the real policy, an hour later: retries are up to the test.
+func inAnHour() workers.RetryPolicy {
+	return workers.RetryPolicy{Now: func() time.Time { return time.Now().Add(time.Hour) }}
+}
 
 // logged returns what has been logged so far.
 func (r replica) logged() (lines []string) {

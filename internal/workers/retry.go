@@ -23,8 +23,10 @@ const (
 )
 
 // NextRetry waits between half and all of the delay, by chance: slots that
-// failed together do not come back together.
+// failed together do not come back together. An attempt that was told to come
+// later has scheduled its job for after itself, and its retry waits so long.
 func (p RetryPolicy) NextRetry(job *rivertype.JobRow) time.Time {
 	delay := min(firstDelay<<min(len(job.Errors), doublings), maxDelay)
-	return p.Now().Add(delay/2 + rand.N(delay/2))
+	told := job.ScheduledAt.Sub(*job.AttemptedAt)
+	return p.Now().Add(max(told, delay/2+rand.N(delay/2)))
 }

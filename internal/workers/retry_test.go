@@ -101,10 +101,17 @@ func TestRetryPolicy(t *testing.T) {
 	} {
 		seen := map[time.Time]bool{}
 		for range 100 {
-			next := policy.NextRetry(&rivertype.JobRow{Errors: make([]rivertype.AttemptError, failures)})
+			next := policy.NextRetry(failed(failures, 0))
 			require.WithinRange(t, next, friday.Add(most/2), friday.Add(most))
 			seen[next] = true
 		}
 		require.Greater(t, len(seen), 1, "by chance")
+		require.Equal(t, friday.Add(time.Hour), policy.NextRetry(failed(failures, time.Hour)), "an attempt was told so")
 	}
+}
+
+// failed is a job in an attempt that was told to come back later, or was not.
+func failed(before int, told time.Duration) *rivertype.JobRow {
+	at := friday
+	return &rivertype.JobRow{AttemptedAt: &at, ScheduledAt: at.Add(told), Errors: make([]rivertype.AttemptError, before)}
 }

@@ -31,7 +31,7 @@ func TestTimeout(t *testing.T) {
 				return nil
 			}
 		}}
-		a := startWith(t, db, river.Config{JobTimeout: clients, RetryPolicy: inAnHour{}},
+		a := startWith(t, db, river.Config{JobTimeout: clients, RetryPolicy: inAnHour()},
 			onQuartersWith(slow, periodic.Policy{Timeout: 10 * time.Minute}))
 		a.insert(t, friday)
 		require.NoError(t, a.attempt(t))
