@@ -8,6 +8,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/trace"
 )
 
 // Run claims key and, if the claim is ours, does the work, records how many
@@ -54,7 +56,7 @@ func Run(ctx context.Context, db *pgxpool.Pool, key Key, meta Meta, work Step, f
 	if err != nil || outcome == Duplicate {
 		return outcome, err
 	}
-	if err := tx.Commit(ctx); err != nil {
+	if err := traced(ctx, key, "commit", tx.Commit); err != nil {
 		return "", fmt.Errorf("commit: %w", err)
 	}
 	return outcome, nil
@@ -76,7 +78,11 @@ func transact(ctx context.Context, tx pgx.Tx, key Key, meta Meta, work Step, fin
 	}
 	guarded := &guard{Tx: tx}
 	outcome := Ran
-	err = isolate(ctx, work, guarded)
+	err = traced(ctx, key, "work", func(ctx context.Context) error {
+		err := isolate(ctx, work, guarded)
+		trace.SpanFromContext(ctx).SetAttributes(attribute.Int64("effects", guarded.written))
+		return err
+	})
 	if skip, ok := errors.AsType[*skipError](err); ok && guarded.written == 0 {
 		outcome, err = skip.outcome, nil
 	}

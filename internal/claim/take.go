@@ -48,14 +48,17 @@ func Take(ctx context.Context, tx pgx.Tx, key Key, meta Meta) (bool, error) {
 // take also returns the transaction's id, by which record knows that
 // the transaction is still the same one.
 func take(ctx context.Context, tx pgx.Tx, key Key, meta Meta) (xid string, mine bool, err error) {
-	rows, err := tx.Query(ctx, takeSQL, key.Name, key.Key, orNull(meta.SlotAt), meta.Source,
-		orNull(meta.JobID), orNull(meta.Attempt), orNull(meta.Replica), orNull(milliseconds(meta.Patience)))
-	if err != nil {
-		return "", false, fmt.Errorf("take: %w", err)
-	}
-	_, err = pgx.ForEachRow(rows, []any{&xid, nil}, func() error {
-		mine = true
-		return nil
+	err = traced(ctx, key, "claim", func(ctx context.Context) error { // it lasts as long as a peer holds the claim
+		rows, err := tx.Query(ctx, takeSQL, key.Name, key.Key, orNull(meta.SlotAt), meta.Source,
+			orNull(meta.JobID), orNull(meta.Attempt), orNull(meta.Replica), orNull(milliseconds(meta.Patience)))
+		if err != nil {
+			return err
+		}
+		_, err = pgx.ForEachRow(rows, []any{&xid, nil}, func() error {
+			mine = true
+			return nil
+		})
+		return err
 	})
 	if refused, ok := errors.AsType[*pgconn.PgError](err); ok && refused.Code == pgerrcode.LockNotAvailable {
 		err = fmt.Errorf("%w: %w", ErrHeld, err)

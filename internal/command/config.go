@@ -20,6 +20,7 @@ type config struct {
 	HTTPAddr       string    `env:"HTTP_ADDR"       envDefault:"127.0.0.1:8080"`
 	LogFormat      logFormat `env:"LOG_FORMAT"      envDefault:"auto"`
 	LogLevel       logLevel  `env:"LOG_LEVEL"       envDefault:"INFO"`
+	OTLPProtocol   protocol  `env:"OTEL_EXPORTER_OTLP_PROTOCOL"`
 	ReplicaName    string    `env:"REPLICA_NAME"`
 	ServiceName    string    `env:"SERVICE_NAME"    envDefault:"ranura"`
 
@@ -95,6 +96,19 @@ func (f *logFormat) UnmarshalText(text []byte) error {
 	default:
 		return fmt.Errorf("LOG_FORMAT is %q: set it to auto, json or text", text)
 	}
+}
+
+// protocol is how to speak to a collector of OpenTelemetry; the exporters read the
+// variable themselves.
+type protocol string
+
+// UnmarshalText implements [encoding.TextUnmarshaler].
+func (p *protocol) UnmarshalText(text []byte) error {
+	if string(text) == "grpc" {
+		return errors.New("OTEL_EXPORTER_OTLP_PROTOCOL is \"grpc\": set it to http/protobuf, and the endpoint to the collector's port for HTTP, such as http://localhost:4318")
+	}
+	*p = protocol(text)
+	return nil
 }
 
 // logLevel is the least that is logged.

@@ -155,6 +155,7 @@ func TestEnvironment(t *testing.T) {
 		"CLAIM_RETENTION=1d":                      `^app: CLAIM_RETENTION is "1d": set it to 720h`,
 		"LOG_LEVEL=loud":                          `^app: LOG_LEVEL is "loud": set it to DEBUG, INFO, WARN or ERROR`,
 		"REPLICA_NAME=" + strings.Repeat("n", 91): "REPLICA_NAME has 91 characters: use at most 90",
+		"OTEL_EXPORTER_OTLP_PROTOCOL=grpc":        `^app: OTEL_EXPORTER_OTLP_PROTOCOL is "grpc": set it to http/protobuf`,
 		"LOG_FORMAT=xml":                          `^app: LOG_FORMAT is "xml": set it to auto, json or text`,
 	} {
 		p := start(t, db, []string{value}, "serve")

@@ -24,8 +24,9 @@ that is away, and stops in order within 25 seconds of SIGTERM.
 Environment: DATABASE_URL (required), HTTP_ADDR (127.0.0.1:8080), LOG_FORMAT
 (auto, json, text), LOG_LEVEL (INFO), REPLICA_NAME (the host's name),
 SERVICE_NAME (ranura; services that share a database need names of their own),
-CLAIM_RETENTION (9600h: claims are kept for 400 days), and for each endpoint that
-jobs may call ENDPOINT_<NAME>_URL and _SECRET (docs/http.md).`,
+CLAIM_RETENTION (9600h: claims are kept for 400 days), OTEL_EXPORTER_OTLP_ENDPOINT
+(a collector of metrics and traces, by HTTP) and what else OpenTelemetry defines,
+and for each endpoint that jobs may call ENDPOINT_<NAME>_URL and _SECRET (docs/http.md).`,
 		Example: `  DATABASE_URL=postgres://ranura:…@db:5432/community app serve`,
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -24,6 +24,7 @@ type CatchUp struct {
 	Service   string    // of the services that share the database
 	StartedAt time.Time // by the database's clock: of two definitions, the one of the newer replica counts
 	Log       *slog.Logger
+	Metrics   *Metrics // or nil
 
 	// Vet says what is wrong with a new action of a stored schedule, whichever
 	// replica runs it; an error is one that may pass. nil finds nothing wrong.
@@ -45,6 +46,8 @@ type Pass struct {
 
 	Stored     int       // of the schedules, those that are stored
 	NextStored time.Time // the next slot of any of them; zero if there is none
+
+	skips []skip // of one schedule, for the metrics
 }
 
 func (p *Pass) add(one Pass) {
@@ -87,6 +90,8 @@ func (c *CatchUp) RunOnce(ctx context.Context) (Pass, error) {
 		one, err := c.visit(ctx, entry, pass.Now)
 		if err != nil {
 			one.Failed, failed = 1, errors.Join(failed, fmt.Errorf("catch up %q: %w", name, err))
+		} else {
+			c.Metrics.passed(ctx, name, one)
 		}
 		pass.add(one)
 	}

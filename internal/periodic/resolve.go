@@ -35,12 +35,14 @@ func (c *CatchUp) resolve(ctx context.Context, tx pgx.Tx, entry Entry, from *sto
 		return Pass{}, err
 	}
 	if len(forgotten) > 0 {
-		if _, err := c.record(ctx, tx, entry.Schedule.Name, []skip{skipOf(claim.SkippedLate, forgotten)}); err != nil {
+		late := []skip{skipOf(claim.SkippedLate, forgotten)}
+		if _, err := c.record(ctx, tx, entry.Schedule.Name, late); err != nil {
 			return Pass{}, err
 		}
+		skips = append(skips, late...)
 	}
 	next := entry.Schedule.Next(from.now)
-	return Pass{Schedules: 1, Enqueued: enqueued, Skipped: skipped, Next: next}, move(ctx, tx, entry.Schedule, from.now, resolved)
+	return Pass{Schedules: 1, Enqueued: enqueued, Skipped: skipped, Next: next, skips: skips}, move(ctx, tx, entry.Schedule, from.now, resolved)
 }
 
 const claimedSQL = `SELECT slot_at FROM worker_runs WHERE name = $1 AND slot_at > $2 AND slot_at <= $3`

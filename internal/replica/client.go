@@ -9,7 +9,6 @@ import (
 	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 	"github.com/riverqueue/river/rivertype"
-	"github.com/riverqueue/rivercontrib/otelriver"
 
 	"github.com/ranura/ranura/internal/periodic"
 	"github.com/ranura/ranura/internal/workers"
@@ -55,12 +54,12 @@ func newClient(r *replica) (*river.Client[pgx.Tx], error) {
 	}
 	longest := r.Registry.LongestTimeout()
 	return river.NewClient(riverpgxv5.New(r.control), &river.Config{
-		ErrorHandler:         errorHandler{r.Registry, r.Log},
+		ErrorHandler:         errorHandler{r.Registry, r.runner.Metrics, r.Log},
 		FetchOnlyKnownKinds:  true,
 		ID:                   r.ID,
 		JobTimeout:           periodic.DefaultTimeout, // of tasks: each schedule has its own
 		Logger:               slog.New(calm{r.Log.Handler()}),
-		Middleware:           []rivertype.Middleware{otelriver.NewMiddleware(nil)},
+		Middleware:           []rivertype.Middleware{r.telemetry.middleware()},
 		PeriodicJobs:         periodic.Jobs(r.Registry.Entries()),
 		Queues:               map[string]river.QueueConfig{periodic.Queue: {MaxWorkers: maxWorkers}, workers.Queue: {MaxWorkers: maxTasks}},
 		ReindexerIndexNames:  []string{},

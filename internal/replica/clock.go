@@ -2,6 +2,7 @@ package replica
 
 import (
 	"log/slog"
+	"sync/atomic"
 	"time"
 )
 
@@ -12,7 +13,10 @@ const maxSkew = 5 * time.Second
 
 // clock remembers whether this process's clock was off, so that the log has one
 // line when it goes wrong and one when it is right again.
-type clock struct{ off bool }
+type clock struct {
+	off  bool
+	skew atomic.Int64 // nanoseconds, for the metrics
+}
 
 // compare holds the database's clock against ours, which was read before and
 // after. The answer may have been under way for any part of that time.
@@ -24,6 +28,7 @@ func (c *clock) compare(log *slog.Logger, before, database, after time.Time) {
 	case database.After(after):
 		skew = after.Sub(database)
 	}
+	c.skew.Store(int64(skew))
 	switch off := skew.Abs() > maxSkew; {
 	case off && !c.off:
 		log.Warn("this replica's clock is off: set it right; slots go by the database's clock", "skew", skew)

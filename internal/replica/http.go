@@ -16,7 +16,7 @@ import (
 // serveHTTP serves the pages until ctx ends. It does not wait for the database:
 // a replica that cannot work yet is alive and says so.
 func (r *replica) serveHTTP(ctx context.Context, listener net.Listener) error {
-	handler, err := web.Handler(ctx, web.Options{Client: r.client, Ready: r.ready, Run: r.runByHand, Log: r.Log})
+	handler, err := web.Handler(ctx, web.Options{Client: r.client, Ready: r.ready, Run: r.runByHand, Metrics: r.telemetry.page, Log: r.Log})
 	if err != nil {
 		return fmt.Errorf("open pages: %w", errors.Join(err, listener.Close()))
 	}
@@ -79,5 +79,7 @@ func (r *replica) runByHand(ctx context.Context, name string, request workers.Re
 	if err != nil {
 		return workers.Result{}, err
 	}
+	ctx, span := r.telemetry.traces.Tracer("github.com/ranura/ranura/internal/replica").Start(ctx, "run by hand")
+	defer span.End()
 	return r.runner.RunByHand(ctx, r.working, scheduled, request)
 }

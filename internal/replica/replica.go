@@ -61,6 +61,9 @@ type replica struct {
 	// Of the beat alone.
 	clock      clock
 	registered bool
+
+	telemetry *telemetry
+	surveys   surveys
 }
 
 // Run serves until ctx ends, then stops in order: no new slot is taken, running
@@ -81,7 +84,7 @@ func Run(ctx context.Context, config Config) error {
 	if err := r.open(ctx); err != nil {
 		return errors.Join(err, listener.Close())
 	}
-	defer r.close()
+	defer r.close(ctx)
 
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return r.serveHTTP(ctx, listener) })
@@ -91,6 +94,9 @@ func Run(ctx context.Context, config Config) error {
 
 // open connects nothing yet: the pools dial when they are used.
 func (r *replica) open(ctx context.Context) (err error) {
+	if r.telemetry, err = openTelemetry(ctx, r.Config); err != nil {
+		return err
+	}
 	if r.control, err = postgres.OpenControl(ctx, r.DatabaseURL, r.ID, controlConns); err != nil {
 		return err
 	}
@@ -98,17 +104,24 @@ func (r *replica) open(ctx context.Context) (err error) {
 		r.control.Close()
 		return err
 	}
-	r.runner = &workers.Runner{DB: r.working, Replica: r.ID, Endpoints: r.Endpoints, Log: r.Log}
+	slots, attempts, err := r.measure(ctx)
+	if err != nil {
+		return err
+	}
+	r.runner = &workers.Runner{DB: r.working, Replica: r.ID, Endpoints: r.Endpoints, Log: r.Log, Metrics: attempts}
 	if r.client, err = newClient(r); err != nil {
 		return err
 	}
-	r.catchUp = &periodic.CatchUp{DB: r.control, Client: r.client, Entries: r.Registry.Entries(), Replica: r.ID, Service: r.Service, Log: r.Log, Vet: workers.Vet}
+	r.catchUp = &periodic.CatchUp{DB: r.control, Client: r.client, Entries: r.Registry.Entries(), Replica: r.ID, Service: r.Service, Log: r.Log, Metrics: slots, Vet: workers.Vet}
 	return nil
 }
 
 // close gives the pools back. It does not wait for a worker that holds on to its
 // connection: the end of the process takes it, and its claim rolls back.
-func (r *replica) close() {
+func (r *replica) close(ctx context.Context) {
+	if err := r.telemetry.close(ctx); err != nil {
+		r.Log.Warn("send the last metrics and traces", "error", err)
+	}
 	closed := make(chan struct{})
 	go func() {
 		r.working.Close()

@@ -18,6 +18,7 @@ import (
 // cancelled, and said.
 type errorHandler struct {
 	registry *workers.Registry
+	metrics  *workers.Metrics
 	log      *slog.Logger
 }
 
@@ -34,6 +35,7 @@ func (h errorHandler) HandleError(ctx context.Context, job *rivertype.JobRow, er
 	if json.Unmarshal(job.EncodedArgs, &slot) == nil {
 		return nil // a worker's own failure, which it has logged
 	}
+	h.metrics.Cancelled(ctx, job.Kind)
 	h.log.WarnContext(ctx, "job cancelled: its arguments cannot be read", "name", job.Kind, "job", job.ID, "error", err)
 	return &river.ErrorHandlerResult{SetCancelled: true}
 }

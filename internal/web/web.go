@@ -25,10 +25,11 @@ import (
 
 // Options are what the pages need of their replica.
 type Options struct {
-	Client *river.Client[pgx.Tx]
-	Ready  func(context.Context) error // nil when the replica can do its work
-	Run    func(ctx context.Context, name string, request workers.Request) (workers.Result, error)
-	Log    *slog.Logger
+	Client  *river.Client[pgx.Tx]
+	Ready   func(context.Context) error // nil when the replica can do its work
+	Metrics http.Handler
+	Run     func(ctx context.Context, name string, request workers.Request) (workers.Result, error)
+	Log     *slog.Logger
 }
 
 // Handler returns the pages. They live until ctx ends.
@@ -53,6 +54,7 @@ func Handler(ctx context.Context, options Options) (http.Handler, error) {
 	handler := http.NewServeMux() // a probe comes under any name, or none
 	handler.HandleFunc("GET /healthz", healthz)
 	handler.HandleFunc("GET /readyz", options.readyz)
+	handler.Handle("GET /metrics", options.Metrics) // as open as the probes: names of schedules and numbers
 	handler.Handle("/", localOnly(http.NewCrossOriginProtection().Handler(http.MaxBytesHandler(pages, maxBody))))
 	return handler, nil
 }

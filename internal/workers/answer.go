@@ -30,6 +30,7 @@ func (r *Runner) answer(ctx context.Context, job *rivertype.JobRow, key claim.Ke
 		return river.JobCancel(err)
 	case gaveUp(ctx, job, spent, err):
 		r.Log.ErrorContext(ctx, "gave up", "name", key.Name, "key", key.Key, "attempts", job.Attempt, "error", err)
+		r.Metrics.gaveUp(ctx, key.Name)
 		job.MaxAttempts = job.Attempt // River shares this row, and discards a job that has no attempts left
 	case called && failed.RetryAfter > 0:
 		job.ScheduledAt = job.AttemptedAt.Add(failed.RetryAfter) // the row again: see [RetryPolicy]

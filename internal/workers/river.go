@@ -54,6 +54,7 @@ func (w *riverWorker[W]) Work(ctx context.Context, job *river.Job[Args[W]]) erro
 func (r *Runner) work(ctx context.Context, job *rivertype.JobRow, a *attempt, wrong error) error {
 	if wrong != nil {
 		r.Log.WarnContext(ctx, "job cancelled", "name", a.slot.Name, "job", job.ID, "error", wrong)
+		r.Metrics.Cancelled(ctx, a.slot.Name)
 		return river.JobCancel(wrong)
 	}
 	if early := a.slot.At.Sub(*job.AttemptedAt); early > 0 { // AttemptedAt is by the database's clock
@@ -79,6 +80,7 @@ func attemptAt(worker Worker, definition periodic.Definition, job *rivertype.Job
 	a := &attempt{
 		worker: worker, slot: slot, key: slot.Key, code: definition, rules: rules{Definition: definition},
 		meta: claim.Meta{Source: source(job), JobID: job.ID, Attempt: job.Attempt, Patience: patience},
+		late: job.AttemptedAt.Sub(slot.At),
 	}
 	a.admit = func(ctx context.Context, tx pgx.Tx) error { return a.admitAt(ctx, tx, *job.AttemptedAt) }
 	a.finish = []claim.Step{done, func(ctx context.Context, tx pgx.Tx) error { return a.passTurn(ctx, tx, *job.AttemptedAt) }}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -22,6 +23,7 @@ type Runner struct {
 	Replica   string
 	Endpoints delivery.Endpoints
 	Log       *slog.Logger
+	Metrics   *Metrics // or nil
 }
 
 // An attempt is one try to run a slot.
@@ -30,6 +32,8 @@ type attempt struct {
 	slot   periodic.Slot
 	key    string // the claim's key: the slot's, unless somebody forces a second run
 	meta   claim.Meta
+	series string        // the name that it counts under, if that is not the slot's
+	late   time.Duration // behind its slot, by the database's clock, when the attempt began; 0 if somebody asked for it
 	code   periodic.Definition
 	rules  rules      // until they are read, those of the code
 	admit  claim.Step // decides, under the claim and before the work, what the rules make of the slot
@@ -40,6 +44,7 @@ type attempt struct {
 func (r *Runner) run(ctx context.Context, a *attempt) (claim.Outcome, error) {
 	a.meta.Replica, a.meta.SlotAt = r.Replica, a.slot.At
 	outcome, err := r.try(ctx, a)
+	r.Metrics.attempted(ctx, a, outcome, err)
 
 	log := r.Log.With("name", a.slot.Name, "key", a.key, "slot", a.slot.At, "source", a.meta.Source, "attempt", a.meta.Attempt, "replica", r.Replica)
 	if panicked, ok := errors.AsType[*claim.PanicError](err); ok {

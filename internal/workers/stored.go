@@ -70,6 +70,7 @@ func (w *riverStored) Work(ctx context.Context, job *river.Job[periodic.StoredAr
 	gone := errors.Is(err, periodic.ErrNotStored)
 	switch {
 	case gone && source(job.JobRow) == claim.External:
+		w.runner.Metrics.Cancelled(ctx, periodic.StoredKind)
 		return river.JobCancel(fmt.Errorf("job %d: %w: %.100q", job.ID, err, job.Args.Name))
 	case err != nil && !gone:
 		return err
@@ -78,6 +79,7 @@ func (w *riverStored) Work(ctx context.Context, job *river.Job[periodic.StoredAr
 	a := attemptAt(workerOf(kept), kept.Definition, job.JobRow, slot, func(ctx context.Context, tx pgx.Tx) error { return complete(ctx, tx, job) })
 	if gone || slot.At.Before(kept.Since) && a.meta.Source != claim.Backfill {
 		a.admit = func(context.Context, pgx.Tx) error { return claim.Skip(claim.SkippedSuperseded) }
+		a.series = periodic.StoredKind // not a name that only the job has
 		return w.runner.work(ctx, job.JobRow, a, nil)
 	}
 	return w.runner.work(ctx, job.JobRow, a, a.wrong(kept.Schedule))

@@ -108,6 +108,7 @@ func (r *Runner) runTask(ctx context.Context, c *call, key claim.Key, meta claim
 		log = log.With("stack", panicked.Stack)
 	}
 	_, cancelled := errors.AsType[*rivertype.JobCancelError](err)
+	r.Metrics.ended(ctx, key.Name, outcome, err)
 	switch {
 	case waits(err):
 		log.DebugContext(ctx, "job waits", "reason", err)
