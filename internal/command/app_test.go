@@ -37,6 +37,8 @@ func TestMain(m *testing.M) {
 		os.Exit(0)
 	case "calls":
 		os.Exit(command.Main([]workers.Entry{workers.On(calling{}, everyYear)}))
+	case "plain":
+		os.Exit(command.Main([]workers.Entry{workers.On(stuck{}, periodic.Definition{Cron: "@yearly", Zone: "UTC"})}))
 	case "pulses":
 		os.Exit(command.Main([]workers.Entry{workers.On(pulse{}, everySecond)}))
 	case "years":

@@ -89,7 +89,7 @@ Exit status: 0 done (or already done), 1 failed, 2 wrong usage or configuration,
 		SilenceUsage:      true,
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
 	}
-	root.AddCommand(a.audit(), a.backfill(), a.dev(), a.migrate(), a.next(), a.run(), a.runs(), a.schedules(), a.serve())
+	root.AddCommand(a.audit(), a.backfill(), a.dev(), a.doctor(), a.migrate(), a.next(), a.run(), a.runs(), a.schedules(), a.serve())
 	return root
 }
 

@@ -72,6 +72,20 @@ func AllKnown(ctx context.Context, db DB, name string) (map[string]Known, error)
 	return known, nil
 }
 
+// Skew is by how much this process's clock is ahead of the database's, which
+// answered between two readings of ours; 0 within what the round trip leaves open,
+// since the answer may have been under way for any part of it.
+func Skew(before, database, after time.Time) time.Duration {
+	switch {
+	case database.Before(before):
+		return before.Sub(database)
+	case database.After(after):
+		return after.Sub(database)
+	default:
+		return 0
+	}
+}
+
 // nowSQL is the database's clock, the one that decides what is due.
 const nowSQL = `SELECT clock_timestamp()`
 

@@ -11,12 +11,12 @@ import (
 )
 
 const (
-	// beatEvery is short against goneAfter, so that a beat or two may be lost.
+	// beatEvery is short against GoneAfter, so that a beat or two may be lost.
 	beatEvery = 2 * time.Second
 
-	// goneAfter is when the others take a silent replica for dead. It may only
+	// GoneAfter is when the others take a silent replica for dead. It may only
 	// be slow: then it finds its claims lost, and the hand-back costs an attempt.
-	goneAfter = 15 * time.Second
+	GoneAfter = 15 * time.Second
 )
 
 // beatSQL tells that this replica lives, and asks whether what it has is known,
@@ -50,7 +50,7 @@ func (r *replica) beat(ctx context.Context) error {
 	var forgotten, left bool
 	asked := time.Now()
 	err := r.control.QueryRow(ctx, beatSQL, r.ID, r.Service, host, version(), r.scheduleNames(), r.catchUp.StartedAt,
-		goneAfter, periodic.Queue, longestRetry, r.Registry.Kinds(), asked.UTC().Format(time.RFC3339)).Scan(&now, &forgotten, &left)
+		GoneAfter, periodic.Queue, longestRetry, r.Registry.Kinds(), asked.UTC().Format(time.RFC3339)).Scan(&now, &forgotten, &left)
 	if err != nil {
 		return fmt.Errorf("beat: %w", err)
 	}

@@ -28,6 +28,10 @@ const (
 	// catch-up and its listener, the readiness probe and River's page.
 	controlConns = 8
 
+	// Connections are the most that one replica has open: those of its pools, and
+	// River's listener and catch-up's, which leave them.
+	Connections = maxWorkers + maxTasks + controlConns + 2
+
 	// rescueMargin is how long after the longest timeout of the registry River
 	// rescues a slot that is still running, so that one at work is not handed out
 	// twice however the timeouts are set; if it is, the claim decides. It is there

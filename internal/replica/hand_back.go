@@ -48,7 +48,7 @@ WHERE state IN ('available', 'retryable', 'scheduled') AND queue = $1
 // the slot, and the other one finds it done.
 func (r *replica) handBack(ctx context.Context, now time.Time) error {
 	err := pgx.BeginFunc(ctx, r.control, func(tx pgx.Tx) error {
-		rows, err := tx.Query(ctx, goneSQL, goneAfter)
+		rows, err := tx.Query(ctx, goneSQL, GoneAfter)
 		if err != nil {
 			return err
 		}
@@ -63,7 +63,7 @@ func (r *replica) handBack(ctx context.Context, now time.Time) error {
 		if _, err := tx.Exec(ctx, endSQL, sessions); err != nil {
 			return err
 		}
-		tag, err := tx.Exec(ctx, handBackSQL, gone, goneAfter)
+		tag, err := tx.Exec(ctx, handBackSQL, gone, GoneAfter)
 		if err != nil {
 			return err
 		}

@@ -39,7 +39,7 @@ func (r *replica) observe(meter metric.Meter) error {
 		owed      = gauge("ranura.owed_since.timestamp", "s", "Since when the schedule owes its slots: known, changed or paused last")
 		overdue   = gauge("ranura.slots.overdue", "", "Slots due for longer than a minute and their timeout, neither run nor skipped")
 		replicas  = gauge("ranura.replicas", "", "Replicas of the service that were seen in the last 15 seconds")
-		skew      = gauge("ranura.replica.clock_skew", "s", "This replica's clock behind the database's, beyond what the round trip leaves open")
+		skew      = gauge("ranura.replica.clock_skew", "s", "By how much this replica's clock is ahead of the database's, beyond what the round trip leaves open")
 		success   = gauge("ranura.last_success.timestamp", "s", "When a slot of the schedule last ran; 0 before the first")
 	)
 	observed := func(ctx context.Context, o metric.Observer) error {

@@ -70,7 +70,7 @@ func (r *replica) takeSurvey(ctx context.Context) (*survey, error) {
 	if taken.failures, err = r.failures(ctx, taken.schedules); err != nil {
 		return nil, err
 	}
-	if err := r.control.QueryRow(ctx, livingSQL, r.Service, goneAfter).Scan(&taken.replicas); err != nil {
+	if err := r.control.QueryRow(ctx, livingSQL, r.Service, GoneAfter).Scan(&taken.replicas); err != nil {
 		return nil, fmt.Errorf("count replicas: %w", err)
 	}
 	if taken.discarded, err = workers.Discarded(ctx, r.control, r.Registry.Kinds()); err != nil {
