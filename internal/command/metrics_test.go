@@ -1,9 +1,7 @@
 package command_test
 
 import (
-	"fmt"
 	"net/http"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -12,33 +10,6 @@ import (
 
 	"github.com/ranura/ranura/internal/postgres/postgrestest"
 )
-
-// series are the samples of a replica's page by name and labels, as they are
-// written there: the labels in alphabetical order.
-type series map[string]float64
-
-func scrape(t *testing.T, at string) series {
-	t.Helper()
-	status, body := request(t, http.MethodGet, at+"/metrics")
-	require.Equal(t, http.StatusOK, status)
-	samples := make(series)
-	for line := range strings.Lines(body) {
-		if name, value, ok := strings.Cut(strings.TrimSpace(line), " "); ok && !strings.HasPrefix(line, "#") {
-			n, err := strconv.ParseFloat(value, 64)
-			require.NoError(t, err, line)
-			samples[name] = n
-		}
-	}
-	return samples
-}
-
-// of is the value of a metric that has one label, the name. It must be there.
-func (s series) of(t *testing.T, metric, name string) float64 {
-	t.Helper()
-	key := fmt.Sprintf("%s{name=%q}", metric, name)
-	require.Contains(t, s, key)
-	return s[key]
-}
 
 // K6: every metric of a schedule is there before its first run.
 func TestK6MetricsAreThereFromTheStart(t *testing.T) {
@@ -119,6 +90,7 @@ func TestK6MetricsTellWhatDidNotRun(t *testing.T) {
 		UPDATE worker_schedules SET resolved_through = date_trunc('year', now(), 'UTC') - interval '1 day'`)
 	eventually(t, "it is overdue", func() bool { return scrape(t, at).of(t, "ranura_slots_overdue", "stuck") == 1 })
 	require.Zero(t, scrape(t, at).of(t, "ranura_last_success_timestamp_seconds", "stuck"))
+	requireAlerts(t, scrape(t, at), "RanuraSlotOverdue")
 
 	// It was tried three times and given up.
 	execute(t, db, `INSERT INTO river_job (kind, args, queue, max_attempts, state, finalized_at, errors)
@@ -127,6 +99,12 @@ func TestK6MetricsTellWhatDidNotRun(t *testing.T) {
 		FROM to_char(now(), 'YYYY-01-01"T"00:00:00"Z"') AS year`)
 	eventually(t, "it is given up", func() bool { return scrape(t, at).of(t, "ranura_jobs_discarded", "stuck") == 1 })
 	require.InDelta(t, 3, scrape(t, at).of(t, "ranura_failures_in_a_row", "stuck"), 0)
+	requireAlerts(t, scrape(t, at), "RanuraSlotOverdue", "RanuraFailing", "RanuraJobDiscarded")
+
+	// Nothing has run for longer than the schedule's year.
+	execute(t, db, `UPDATE worker_schedules SET known_since = '2020-01-01Z', definition_changed_at = '2020-01-01Z'`)
+	eventually(t, "the survey says so", func() bool { return scrape(t, at).of(t, "ranura_owed_since_timestamp_seconds", "stuck") < 1.6e9 })
+	requireAlerts(t, scrape(t, at), "RanuraSlotOverdue", "RanuraFailing", "RanuraJobDiscarded", "RanuraNoSuccess")
 
 	// Somebody runs it.
 	status, _ := request(t, http.MethodPost, at+"/schedules/stuck/run")
@@ -136,6 +114,7 @@ func TestK6MetricsTellWhatDidNotRun(t *testing.T) {
 		return now.of(t, "ranura_jobs_discarded", "stuck") == 0 && now.of(t, "ranura_slots_overdue", "stuck") == 0
 	})
 	now := scrape(t, at)
+	requireAlerts(t, now)
 	require.Zero(t, now.of(t, "ranura_failures_in_a_row", "stuck"))
 	require.InDelta(t, time.Now().Unix(), now.of(t, "ranura_last_success_timestamp_seconds", "stuck"), 60)
 }
