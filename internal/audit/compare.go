@@ -60,7 +60,10 @@ func (r Report) Agrees() bool {
 // Pass only what belongs to the range that is judged: every claim that has no
 // expected slot is reported.
 func Compare(expected []periodic.Slot, happened []claim.Record, skips []Skip, lateAfter time.Duration) Report {
-	report := Report{Expected: len(expected), Skipped: make(map[string]int)}
+	report := Report{
+		Expected: len(expected), Skipped: map[string]int{},
+		Missing: []Finding{}, Doubled: []Finding{}, Unexpected: []Finding{}, Late: []Finding{}, Forced: []Finding{}, // [] in JSON, not null
+	}
 	claims := make(map[claim.Key][]claim.Record, len(happened))
 	for _, record := range happened {
 		key := claim.Key{Name: record.Name, Key: record.Key}

@@ -2,6 +2,7 @@ package command_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -52,6 +53,7 @@ func TestAudit(t *testing.T) {
 	require.Zero(t, status, stdout+stderr)
 	require.Contains(t, stdout, `"expected": 2,`)
 	require.Contains(t, stdout, `"ran": 2,`)
+	require.Equal(t, 4, strings.Count(stdout, ": []"), "a list that is empty is not null: missing, doubled, unexpected, forced")
 
 	_, err := db.Exec(t.Context(), `DELETE FROM worker_runs WHERE key = $1`, keyBefore)
 	require.NoError(t, err)

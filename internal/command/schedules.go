@@ -66,7 +66,7 @@ func scheduleStates(ctx context.Context, db *pgxpool.Pool, registry *workers.Reg
 	if err != nil {
 		return nil, nil, err
 	}
-	var states []scheduleState
+	states := []scheduleState{} // [] in JSON, not null
 	for _, schedule := range registry.Schedules() {
 		if name == "" || name == schedule.Name {
 			states = append(states, registered(schedule, known, now))
