@@ -193,6 +193,9 @@ func TestPauseByHand(t *testing.T) {
 	require.Regexp(t, `^beat: active, next slot \S+Z\n$`, stdout)
 	require.NotZero(t, count(t, db, `SELECT coalesce(sum(slots), 0) FROM slot_skips WHERE name = 'beat' AND outcome = 'skipped_paused'`))
 
+	stdout, stderr, status = run(t, db, "schedules", "pause", "beat", "--reason", "another reason")
+	require.Zero(t, status, stderr)
+	require.Regexp(t, `^beat: already paused since \S+Z by \S+@\S+: the mail is down \(resume it first to record another reason\)\n$`, stdout)
 	stdout, _, status = run(t, db, "runs", "beat")
 	require.Zero(t, status)
 	require.Regexp(t, `(?m)^beat +\S+Z +… \S+Z \(\d+ slots\): paused by \S+@\S+: the mail is down +skipped_paused +`, stdout)

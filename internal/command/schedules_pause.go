@@ -3,6 +3,7 @@ package command
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"os/user"
 	"time"
@@ -23,22 +24,36 @@ func (a *app) pause() *cobra.Command {
 		Short: "Skip the slots of a schedule until it is resumed",
 		Long: `Skip the slots of a schedule until it is resumed. Each is recorded as skipped,
 also one whose job is in the queue already. A slot that runs goes on, and a run
-by hand is allowed.`,
+by hand is allowed. A schedule that is paused already stays so, with its reason:
+the command says by whom and why.`,
 		Example: `  app schedules pause weekly_digest --reason 'the mail provider is down'`,
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return outcome(a.withSchedule(cmd.Context(), args[0], func(ctx context.Context, c *periodic.CatchUp, _ workers.Scheduled) error {
-				since, err := c.Pause(ctx, args[0], operator(), reason)
+				paused, err := c.Pause(ctx, args[0], operator(), reason)
 				if err != nil {
 					return err
 				}
-				_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: paused since %s\n", args[0], since.UTC().Format(time.RFC3339))
-				return err
+				return printPaused(cmd.OutOrStdout(), args[0], paused)
 			}))
 		},
 	}
 	command.Flags().StringVar(&reason, "reason", "", "why, for whoever looks at it next")
 	return command
+}
+
+// printPaused tells whoever comes second that his reason is not on record.
+func printPaused(to io.Writer, name string, paused periodic.Paused) error {
+	if !paused.Before {
+		_, err := fmt.Fprintf(to, "%s: paused since %s\n", name, instant(paused.Since))
+		return err
+	}
+	by := paused.By
+	if paused.Reason != "" {
+		by += ": " + paused.Reason
+	}
+	_, err := fmt.Fprintf(to, "%s: already paused since %s by %s (resume it first to record another reason)\n", name, instant(paused.Since), by)
+	return err
 }
 
 func (a *app) resume() *cobra.Command {

@@ -15,22 +15,33 @@ var ErrNotRegistered = errors.New("not registered: start a replica that has it")
 
 const pauseSQL = `
 UPDATE worker_schedules SET paused_at = $2, paused_by = $3, paused_reason = nullif($4, '')
-WHERE name = $1 AND paused_at IS NULL`
+WHERE name = $1`
+
+const pausedSQL = `SELECT paused_at, coalesce(paused_by, ''), coalesce(paused_reason, '') FROM worker_schedules WHERE name = $1`
+
+// Paused says since when a schedule is paused, by whom and why.
+type Paused struct {
+	Since  time.Time
+	By     string
+	Reason string // may be empty
+	Before bool   // it was paused already
+}
 
 // Pause stops a schedule: slots that are due from now on are recorded as
 // skipped, also those whose job is in the queue already. A slot that runs goes
-// on; a run by hand is allowed. It returns since when the schedule is paused,
-// which is earlier than now if it was paused before: then who and why stay.
-func (c *CatchUp) Pause(ctx context.Context, name, by, reason string) (since time.Time, err error) {
+// on; a run by hand is allowed. A schedule that is paused already stays as it is,
+// with who and why; that is what is returned then.
+func (c *CatchUp) Pause(ctx context.Context, name, by, reason string) (paused Paused, err error) {
 	err = c.change(ctx, name, func(tx pgx.Tx, row *stored) error {
-		since = row.now
 		if row.pausedAt != nil {
-			since = *row.pausedAt
+			paused.Before = true
+			return tx.QueryRow(ctx, pausedSQL, name).Scan(&paused.Since, &paused.By, &paused.Reason)
 		}
-		_, err := tx.Exec(ctx, pauseSQL, name, since, by, reason)
+		paused = Paused{Since: row.now, By: by, Reason: reason}
+		_, err := tx.Exec(ctx, pauseSQL, name, row.now, by, reason)
 		return err
 	})
-	return since, wrapPause("pause", name, err)
+	return paused, wrapPause("pause", name, err)
 }
 
 const resumeSQL = `

@@ -19,12 +19,14 @@ func TestPause(t *testing.T) {
 		now, err := periodic.Now(t.Context(), db)
 		require.NoError(t, err)
 		hour := now.Truncate(time.Hour).UTC()
-		since, err := c.Pause(t.Context(), "hourly", "ana@ops", "the database moves")
+		paused, err := c.Pause(t.Context(), "hourly", "ana@ops", "the database moves")
 		require.NoError(t, err)
-		require.WithinRange(t, since, now, now.Add(time.Minute))
+		require.WithinRange(t, paused.Since, now, now.Add(time.Minute))
+		require.Equal(t, periodic.Paused{Since: paused.Since, By: "ana@ops", Reason: "the database moves"}, paused)
 		again, err := c.Pause(t.Context(), "hourly", "eva@ops", "me too")
 		require.NoError(t, err)
-		require.Equal(t, since, again)
+		paused.Before = true
+		require.Equal(t, paused, again, "who and why stay, and whoever asks again is told")
 		require.Equal(t, []string{"ana@ops the database moves"}, db.strings(t, `SELECT paused_by || ' ' || paused_reason FROM worker_schedules`))
 
 		// As if it had been paused three hours and a half ago, one slot after the last pass.
