@@ -14,6 +14,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/ranura/ranura/internal/workers"
 )
@@ -89,8 +90,19 @@ Exit status: 0 done (or already done), 1 failed, 2 wrong usage or configuration,
 		SilenceUsage:      true,
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
 	}
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return flagError(err) })
 	root.AddCommand(a.audit(), a.backfill(), a.dev(), a.doctor(), a.migrate(), a.next(), a.run(), a.runs(), a.schedules(), a.serve())
 	return root
+}
+
+// flagError says how a duration is written, where Go's own error names only the
+// unit that it does not know.
+func flagError(err error) error {
+	invalid, ok := errors.AsType[*pflag.InvalidValueError](err)
+	if !ok || invalid.GetFlag().Value.Type() != "duration" {
+		return err
+	}
+	return usage(fmt.Errorf("--%s %q: write the duration as 48h, 30m or 90s; 30 days are 720h", invalid.GetFlag().Name, invalid.GetValue()))
 }
 
 // registry reads the crontab; a mistake in it is a wrong configuration.

@@ -98,6 +98,8 @@ func TestExitStatus(t *testing.T) {
 		"EmptyFrom":    {[]string{"next", "beat", "--from", ""}, 2, `--from ""`},
 		"KeyFormat":    {[]string{"next", "beat", "--key-format", "date"}, 2, "--key-format goes with --cron"},
 		"NotQuiteSlot": {[]string{"run", "stuck", "--slot", "2026-01-01T00:00:00.5Z"}, 2, "2026-01-01T00:00:00.5Z is not a slot"},
+		"DaysSince":    {[]string{"runs", "--since", "30d"}, 2, `app: --since "30d": write the duration as 48h, 30m or 90s; 30 days are 720h`}, // K3
+		"DaysLate":     {[]string{"audit", "--late-after", "1d"}, 2, `app: --late-after "1d": write the duration as 48h`},
 		"MigrateTypo":  {[]string{"migrate", "upp"}, 2, `unknown command "upp"`},
 		"MigrateWhat":  {[]string{"migrate"}, 2, "say up, down or status"},
 		"MigrateDown":  {[]string{"migrate", "down"}, 2, "say --yes if that is meant"},
