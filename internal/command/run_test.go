@@ -70,15 +70,25 @@ func TestRenamedSection(t *testing.T) {
 func TestExitStatus(t *testing.T) {
 	t.Parallel()
 	db := postgrestest.New(t)
+	_, err := db.Exec(t.Context(), `INSERT INTO worker_runs (name, key, ran_at) VALUES ('of_python', 'k', now() - interval '1 year')`)
+	require.NoError(t, err)
 	for name, c := range map[string]struct {
 		args   []string
 		status int
 		stderr string
 	}{
-		"UnknownCommand":  {[]string{"sevre"}, 2, `unknown command "sevre"`},
-		"UnknownFlag":     {[]string{"run", "beat", "--sloot"}, 2, "unknown flag: --sloot"},
-		"NoName":          {[]string{"run"}, 2, "accepts 1 arg(s), received 0"},
-		"UnknownSchedule": {[]string{"run", "leaderbord_close"}, 2, `unknown schedule "leaderbord_close": the registry has anniversary, `},
+		"UnknownCommand":    {[]string{"sevre"}, 2, `unknown command "sevre"`},
+		"UnknownFlag":       {[]string{"run", "beat", "--sloot"}, 2, "unknown flag: --sloot"},
+		"NoName":            {[]string{"run"}, 2, "accepts 1 arg(s), received 0"},
+		"UnknownSchedule":   {[]string{"run", "leaderbord_close"}, 2, `unknown schedule "leaderbord_close": the registry has anniversary, `},
+		"UnknownToAudit":    {[]string{"audit", "nope"}, 2, `unknown schedule "nope"`},
+		"UnknownToBackfill": {[]string{"backfill", "nope", "--from", "2026-01-01T00:00:00Z", "--to", "2026-01-02T00:00:00Z"}, 2, `unknown schedule "nope"`},
+		"UnknownToNext":     {[]string{"next", "nope"}, 2, `unknown schedule "nope"`},
+		"UnknownToPause":    {[]string{"schedules", "pause", "nope"}, 2, `unknown schedule "nope"`},
+		"UnknownToResume":   {[]string{"schedules", "resume", "nope"}, 2, `unknown schedule "nope"`},
+		"UnknownToRm":       {[]string{"schedules", "rm", "nope"}, 2, `unknown schedule "nope"`},
+		"UnknownToRuns":     {[]string{"runs", "nope"}, 2, `unknown schedule "nope": the registry has anniversary, `},
+		"UnknownToShow":     {[]string{"schedules", "show", "nope"}, 2, `unknown schedule "nope"`},
 		"NoSlot": {
 			[]string{"run", "leaderboard_close", "--slot", "2026-05-29T12:00:00Z"}, 2,
 			`2026-05-29T12:00:00Z is not a slot of "leaderboard_close": the one before is 2026-05-23T00:00:00Z, the one after 2026-05-30T00:00:00Z`,
@@ -88,6 +98,8 @@ func TestExitStatus(t *testing.T) {
 		"NoInstant":    {[]string{"run", "beat", "--slot", "yesterday"}, 2, `--slot "yesterday": write the instant as 2026-05-29T18:00:00-06:00`},
 		"BothSlotKey":  {[]string{"run", "beat", "--slot", "2026-05-30T00:00:00Z", "--key", "x"}, 2, "none of the others can be"},
 		"BadSince":     {[]string{"runs", "--since", "-1h"}, 2, "must be positive"},
+		"DaysSince":    {[]string{"runs", "--since", "30d"}, 2, `app: --since "30d": write the duration as 48h, 30m or 90s; 30 days are 720h`}, // K3
+		"DaysLate":     {[]string{"audit", "--late-after", "1d"}, 2, `app: --late-after "1d": write the duration as 48h`},
 		"NextNothing":  {[]string{"next"}, 2, "give NAME, or --cron with --zone"},
 		"NextBadCron":  {[]string{"next", "--cron", "0 0 30 2 *", "--zone", "UTC"}, 2, "0 0 30 2 *"}, // D1
 		"NextBadZone":  {[]string{"next", "--cron", "0 0 * * *", "--zone", "Europe/Berln"}, 2, "Europe/Berln"},
@@ -98,14 +110,14 @@ func TestExitStatus(t *testing.T) {
 		"EmptyFrom":    {[]string{"next", "beat", "--from", ""}, 2, `--from ""`},
 		"KeyFormat":    {[]string{"next", "beat", "--key-format", "date"}, 2, "--key-format goes with --cron"},
 		"NotQuiteSlot": {[]string{"run", "stuck", "--slot", "2026-01-01T00:00:00.5Z"}, 2, "2026-01-01T00:00:00.5Z is not a slot"},
-		"DaysSince":    {[]string{"runs", "--since", "30d"}, 2, `app: --since "30d": write the duration as 48h, 30m or 90s; 30 days are 720h`}, // K3
-		"DaysLate":     {[]string{"audit", "--late-after", "1d"}, 2, `app: --late-after "1d": write the duration as 48h`},
 		"MigrateTypo":  {[]string{"migrate", "upp"}, 2, `unknown command "upp"`},
 		"MigrateWhat":  {[]string{"migrate"}, 2, "say up, down or status"},
 		"MigrateDown":  {[]string{"migrate", "down"}, 2, "say --yes if that is meant"},
 		"DryRun":       {[]string{"run", "stuck", "--dry-run"}, 0, ""},
 		"Next":         {[]string{"next", "leaderboard_close"}, 0, ""},
 		"Runs":         {[]string{"runs"}, 0, ""},
+		"RunsOfATask":  {[]string{"runs", "echo"}, 0, ""},
+		"RunsOfOthers": {[]string{"runs", "of_python"}, 0, ""},
 		"Schedules":    {[]string{"schedules"}, 0, ""},
 		"Status":       {[]string{"migrate", "status"}, 0, ""},
 		"Help":         {[]string{"run", "--help"}, 0, ""},
@@ -181,6 +193,9 @@ func TestPauseByHand(t *testing.T) {
 	stdout, stderr, status := run(t, db, "schedules", "pause", "beat", "--reason", "the mail is down")
 	require.Zero(t, status, stderr)
 	require.Regexp(t, `^beat: paused since \S+Z\n$`, stdout)
+	stdout, stderr, status = run(t, db, "schedules", "pause", "beat", "--reason", "another reason")
+	require.Zero(t, status, stderr)
+	require.Regexp(t, `^beat: already paused since \S+Z by \S+@\S+: the mail is down \(resume it first to record another reason\)\n$`, stdout)
 	stdout, _, status = run(t, db, "schedules", "--json")
 	require.Zero(t, status)
 	require.Regexp(t, `"name": "beat",[^}]*"state": "paused",\s+"paused_by": "\S+@\S+",\s+"paused_reason": "the mail is down"`, stdout)
@@ -195,9 +210,6 @@ func TestPauseByHand(t *testing.T) {
 	require.Regexp(t, `^beat: active, next slot \S+Z\n$`, stdout)
 	require.NotZero(t, count(t, db, `SELECT coalesce(sum(slots), 0) FROM slot_skips WHERE name = 'beat' AND outcome = 'skipped_paused'`))
 
-	stdout, stderr, status = run(t, db, "schedules", "pause", "beat", "--reason", "another reason")
-	require.Zero(t, status, stderr)
-	require.Regexp(t, `^beat: already paused since \S+Z by \S+@\S+: the mail is down \(resume it first to record another reason\)\n$`, stdout)
 	stdout, _, status = run(t, db, "runs", "beat")
 	require.Zero(t, status)
 	require.Regexp(t, `(?m)^beat +\S+Z +… \S+Z \(\d+ slots\): paused by \S+@\S+: the mail is down +skipped_paused +`, stdout)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/ranura/ranura/internal/claim"
 	"github.com/ranura/ranura/internal/periodic"
+	"github.com/ranura/ranura/internal/workers"
 )
 
 func (a *app) runs() *cobra.Command {
@@ -32,8 +33,15 @@ func (a *app) runs() *cobra.Command {
 			if len(args) == 1 {
 				name = args[0]
 			}
+			registry, err := a.registry()
+			if err != nil {
+				return err
+			}
 			return outcome(withDatabase(cmd.Context(), func(ctx context.Context, db *pgxpool.Pool, _ string) error {
 				lines, err := history(ctx, db, name, time.Now().Add(-since), limit)
+				if err == nil && name != "" && len(lines) == 0 {
+					err = expectRuns(ctx, db, registry, name)
+				}
 				if err != nil {
 					return err
 				}
@@ -77,6 +85,24 @@ func history(ctx context.Context, db *pgxpool.Pool, name string, since time.Time
 	}
 	slices.SortStableFunc(lines, func(a, b line) int { return b.RanAt.Compare(a.RanAt) })
 	return lines[:min(limit, len(lines))], nil
+}
+
+// expectRuns refuses a name that nothing could have run under: no worker's, no
+// schedule's, be it removed, and none under which anybody ever claimed.
+func expectRuns(ctx context.Context, db *pgxpool.Pool, registry *workers.Registry, name string) error {
+	if slices.Contains(registry.Kinds(), name) {
+		return nil
+	}
+	known, err := periodic.AllKnown(ctx, db, name)
+	if err != nil || len(known) > 0 {
+		return err
+	}
+	records, err := claim.History(ctx, db, name, time.Time{}, 1)
+	if err != nil || len(records) > 0 {
+		return err
+	}
+	_, unknown := registry.Find(name)
+	return fmt.Errorf("%w; none of that name is stored, and nothing ever ran under it", unknown)
 }
 
 func (a *app) printRuns(cmd *cobra.Command, lines []line) error {
