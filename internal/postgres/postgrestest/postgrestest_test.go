@@ -3,6 +3,7 @@ package postgrestest_test
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
@@ -41,6 +42,21 @@ func TestNew(t *testing.T) {
 		var same bool
 		require.NoError(t, conn.QueryRow(t.Context(), `SELECT current_database() = $1`, pool.Config().ConnConfig.Database).Scan(&same))
 		require.True(t, same)
+	})
+
+	t.Run("AClockThatStandsIsEverybodys", func(t *testing.T) {
+		t.Parallel()
+		pool := postgrestest.New(t)
+		for _, at := range []time.Time{time.Date(2027, 1, 5, 12, 0, 0, 0, time.UTC), time.Date(2026, 6, 1, 8, 29, 0, 0, time.UTC)} {
+			postgrestest.StopClock(t, pool, at)
+			conn, err := pgx.Connect(t.Context(), pool.Config().ConnString())
+			require.NoError(t, err)
+			var now, clock, ran time.Time
+			require.NoError(t, conn.QueryRow(t.Context(), `SELECT now(), clock_timestamp()`).Scan(&now, &clock))
+			require.NoError(t, conn.QueryRow(t.Context(), `INSERT INTO worker_runs (name, key) VALUES ('digest', $1) RETURNING ran_at`, at.String()).Scan(&ran))
+			require.NoError(t, conn.Close(t.Context()))
+			require.Equal(t, []time.Time{at, at, at}, []time.Time{now.UTC(), clock.UTC(), ran.UTC()})
+		}
 	})
 
 	t.Run("AnEndedTestLeavesNoDatabase", func(t *testing.T) {
