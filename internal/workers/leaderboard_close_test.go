@@ -31,9 +31,9 @@ func write(t *testing.T, pool *pgxpool.Pool, sql string, args ...any) {
 	require.NoError(t, err)
 }
 
-func texts(t *testing.T, pool *pgxpool.Pool, sql string) []string {
+func texts(t *testing.T, pool *pgxpool.Pool, sql string, args ...any) []string {
 	t.Helper()
-	rows, err := pool.Query(t.Context(), sql)
+	rows, err := pool.Query(t.Context(), sql, args...)
 	require.NoError(t, err)
 	values, err := pgx.CollectRows(rows, pgx.RowTo[string])
 	require.NoError(t, err)
