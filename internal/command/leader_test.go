@@ -49,6 +49,42 @@ func TestLeaderGoes(t *testing.T) {
 	}
 }
 
+// TestA4TheLeadersRowIsTamperedWith: for twenty slots somebody deletes the row by
+// which a replica knows that it leads, so that several believe it, and then gives
+// it to a stranger, so that none does. Each second has its slot, once.
+func TestA4TheLeadersRowIsTamperedWith(t *testing.T) {
+	t.Parallel()
+	const slots = 20
+	db := postgrestest.New(t)
+	createBeats(t, db)
+	var replicas []*process
+	for _, name := range []string{"a", "b", "c"} {
+		replicas = append(replicas, serve(t, db, name))
+	}
+	beats(t, db, 1)
+	ran := func() int { return count(t, db, `SELECT count(*) FROM worker_runs WHERE name = 'beat'`) }
+	for first, n := ran(), 0; n < slots; n++ {
+		tampering := `DELETE FROM river_leader` // whoever asks leads, beside those who have not asked again
+		if n >= slots/2 {
+			tampering = `INSERT INTO river_leader (leader_id, elected_at, expires_at) VALUES ('stranger', now(), now() + interval '3 seconds')
+				ON CONFLICT (name) DO UPDATE SET leader_id = excluded.leader_id, expires_at = excluded.expires_at`
+		}
+		_, err := db.Exec(t.Context(), tampering)
+		require.NoError(t, err)
+		eventually(t, "the next slot runs", func() bool { return ran() > first+n })
+	}
+	beats(t, db, count(t, db, `SELECT count(*) FROM worker_runs WHERE name = 'beat' AND source = 'schedule'`)+1) // one leads again
+
+	awaitEverySecond(t, db)
+	for _, replica := range replicas {
+		replica.terminate(t)
+		require.NotContains(t, replica.stderr.String(), `"ERROR"`)
+	}
+	requireNoneTwice(t, db)
+	require.GreaterOrEqual(t, count(t, db, `SELECT count(*) FROM beats`), slots)
+	require.Zero(t, count(t, db, `SELECT count(*) FROM river_job WHERE state NOT IN ('completed', 'available') OR errors IS NOT NULL`))
+}
+
 // beats waits for so many runs that a timer enqueued.
 func beats(t *testing.T, db *pgxpool.Pool, n int) {
 	t.Helper()
