@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"runtime"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/rivertype"
 	"github.com/stretchr/testify/require"
@@ -143,18 +145,59 @@ func TestG3MemberIsGone(t *testing.T) {
 		requireTotals(t, db, 1, 1)
 	})
 
+	// The member is deleted while the child is written, and may come back.
 	t.Run("ForAMomentIsTriedAgain", func(t *testing.T) {
 		t.Parallel()
 		db := newEffects(t)
-		write(t, db, `CREATE TABLE parents (id int PRIMARY KEY)`)
-		write(t, db, `CREATE TABLE children (parent int REFERENCES parents)`)
-		a := start(t, db, onQuarters(probe{exec(`INSERT INTO children VALUES (42)`)}))
-		id := a.insert(t, friday).Job.ID
-		require.ErrorContains(t, a.attempt(t), "SQLSTATE 23503")
-		require.Equal(t, rivertype.JobStateRetryable, a.settled(t).State)
+		a, id := loseTheParent(t, db)
 		write(t, db, `INSERT INTO parents VALUES (42)`)
 		a.retry(t, id)
 		require.NoError(t, a.attempt(t))
+		job := a.settled(t)
+		require.Equal(t, rivertype.JobStateCompleted, job.State)
+		require.Equal(t, 2, job.Attempt)
 		requireTotals(t, db, 1, 1)
+		require.Equal(t, 1, count(t, db, `SELECT count(*) FROM children`))
 	})
+
+	t.Run("ForTooLongIsGivenUpAndSaid", func(t *testing.T) {
+		t.Parallel()
+		db := newEffects(t)
+		a, id := loseTheParent(t, db)
+		write(t, db, failedSinceSQL, "23 hours 59 minutes")
+		a.retry(t, id)
+		require.Equal(t, rivertype.JobStateRetryable, a.settled(t).State)
+		require.NotContains(t, strings.Join(a.logged(), ""), "level=ERROR")
+		write(t, db, failedSinceSQL, "24 hours 1 minute")
+		a.retry(t, id)
+		job := a.settled(t)
+		require.Equal(t, rivertype.JobStateDiscarded, job.State)
+		require.Less(t, job.Attempt, job.MaxAttempts, "by its time, not by a count")
+		alerts := strings.Count(strings.Join(a.logged(), ""), `level=ERROR msg="gave up" name=probe key=`+fridayKey+` attempts=3 error="claim probe@`+fridayKey)
+		require.Equal(t, 1, alerts)
+		requireTotals(t, db, 0, 0)
+	})
+}
+
+// loseTheParent starts a slot that writes the child of a row which somebody
+// deletes at that moment, and waits until its first attempt has failed.
+func loseTheParent(t *testing.T, db *pgxpool.Pool) (a replica, job int64) {
+	t.Helper()
+	write(t, db, `CREATE TABLE parents (id int PRIMARY KEY)`)
+	write(t, db, `CREATE TABLE children (parent int REFERENCES parents)`)
+	write(t, db, `INSERT INTO parents VALUES (42)`)
+	a = start(t, db, onQuarters(probe{exec(`INSERT INTO children VALUES (42)`)}))
+	require.NoError(t, pgx.BeginFunc(t.Context(), db, func(tx pgx.Tx) error {
+		_, err := tx.Exec(t.Context(), `DELETE FROM parents`)
+		require.NoError(t, err)
+		job = a.insert(t, friday).Job.ID
+		require.Eventually(t, func() bool {
+			return count(t, db, `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`) == 1
+		}, patience, 5*time.Millisecond, "the child waits for the parent")
+		return nil
+	}))
+	require.ErrorContains(t, a.attempt(t), "SQLSTATE 23503")
+	require.Equal(t, rivertype.JobStateRetryable, a.settled(t).State)
+	requireTotals(t, db, 0, 0)
+	return a, job
 }
