@@ -98,7 +98,7 @@ var ErrTxOwned = errors.New("the transaction belongs to its claim: a step cannot
 // it was handed.
 func Written(tx pgx.Tx) int64 {
 	if guarded, ok := tx.(*guard); ok {
-		return guarded.written
+		return guarded.written.Load()
 	}
 	return 0
 }

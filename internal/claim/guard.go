@@ -4,6 +4,7 @@ import (
 	"context"
 	"regexp"
 	"strings"
+	"sync/atomic"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -16,7 +17,7 @@ import (
 type guard struct {
 	pgx.Tx
 
-	written int64
+	written atomic.Int64 // a step that was abandoned may still count
 }
 
 func (g *guard) Commit(context.Context) error   { return ErrTxOwned }
@@ -68,13 +69,13 @@ func (g *guard) Prepare(ctx context.Context, name, sql string) (*pgconn.Statemen
 
 func (g *guard) CopyFrom(ctx context.Context, table pgx.Identifier, columns []string, source pgx.CopyFromSource) (int64, error) {
 	n, err := g.Tx.CopyFrom(ctx, table, columns, source)
-	g.written += n
+	g.written.Add(n)
 	return n, err
 }
 
 func (g *guard) count(tag pgconn.CommandTag) {
 	if tag.Insert() || tag.Update() || tag.Delete() || strings.HasPrefix(tag.String(), "MERGE ") {
-		g.written += tag.RowsAffected()
+		g.written.Add(tag.RowsAffected())
 	}
 }
 
@@ -89,8 +90,7 @@ func (s *savepoint) Commit(ctx context.Context) error {
 	if err := s.Tx.Commit(ctx); err != nil {
 		return err
 	}
-	s.outer.written += s.written
-	s.written = 0
+	s.outer.written.Add(s.written.Swap(0))
 	return nil
 }
 

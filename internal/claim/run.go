@@ -80,16 +80,16 @@ func transact(ctx context.Context, tx pgx.Tx, key Key, meta Meta, work Step, fin
 	outcome := Ran
 	err = traced(ctx, key, "work", func(ctx context.Context) error {
 		err := isolate(ctx, work, guarded)
-		trace.SpanFromContext(ctx).SetAttributes(attribute.Int64("effects", guarded.written))
+		trace.SpanFromContext(ctx).SetAttributes(attribute.Int64("effects", guarded.written.Load()))
 		return err
 	})
-	if skip, ok := errors.AsType[*skipError](err); ok && guarded.written == 0 {
+	if skip, ok := errors.AsType[*skipError](err); ok && guarded.written.Load() == 0 {
 		outcome, err = skip.outcome, nil
 	}
 	if err != nil {
 		return "", err
 	}
-	if err := record(ctx, tx, key, xid, outcome, guarded.written); err != nil {
+	if err := record(ctx, tx, key, xid, outcome, guarded.written.Load()); err != nil {
 		return "", err
 	}
 	for _, step := range finish {
