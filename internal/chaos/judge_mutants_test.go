@@ -98,8 +98,10 @@ func TestJudge(t *testing.T) {
 			e.excused[claim.Key{Name: "quickly", Key: e.expected[7].Key}] = "deleted"
 			e.without(7)
 		}, nil},
-		"AnswerLost":   {func(e *evidence) { e.events[15].kind = info }, nil},
-		"LateByAFault": {func(e *evidence) { e.effects[39].WrittenAt = e.effects[39].Slot.Add(20 * time.Second) }, nil},
+		"AnswerLost":           {func(e *evidence) { e.events[15].kind = info }, nil},
+		"LateLongAfterAFault":  {func(e *evidence) { e.effects[45].WrittenAt = e.effects[45].Slot.Add(6 * time.Second) }, []rule{late}},
+		"LateByWhatAFaultLeft": {func(e *evidence) { e.effects[42].WrittenAt = e.effects[42].Slot.Add(15 * time.Second) }, nil},
+		"LateByAFault":         {func(e *evidence) { e.effects[39].WrittenAt = e.effects[39].Slot.Add(20 * time.Second) }, nil},
 		"StillBeingTried": {func(e *evidence) {
 			jobs := e.jobs
 			e.known["quickly"] = traits{name: "quickly", period: second, fails: 0.2}

@@ -25,14 +25,15 @@ func (v *verdict) timely(e *evidence) {
 }
 
 // deadline is when a slot must be at work: soon, or when all faults that it met
-// on its way are over and their recovery as well.
+// on its way are over and their recovery as well. What is due in the first moments
+// after a fault meets what that left behind: a backlog, and replicas that start.
 func (e *evidence) deadline(slot time.Time) time.Time {
 	deadline := slot.Add(onTime)
 	for again := true; again; {
 		again = false
 		for _, strike := range e.strikes {
 			end := strike.End.Add(recovery)
-			if strike.Begin.Before(deadline) && strike.End.After(slot) && end.After(deadline) {
+			if strike.Begin.Before(deadline) && strike.End.Add(onTime).After(slot) && end.After(deadline) {
 				deadline, again = end, true
 			}
 		}
