@@ -61,7 +61,7 @@ func TestAddRefuses(t *testing.T) {
 		"negative lateness":  {daily(sql, "--max-lateness=-1h"), "max lateness -1h0m0s: use more than 0"},
 		"endless lateness":   {daily(sql, "--max-lateness=100000h"), "must be at most 10 years"},
 		"negative count":     {daily(sql, "--max-count=-1"), "max count -1: use more than 0"},
-		"no duration":        {daily(sql, "--give-up-after=soon"), `invalid argument "soon" for "--give-up-after" flag`},
+		"no duration":        {daily(sql, "--give-up-after=soon"), `--give-up-after "soon": write the duration as 48h, 30m or 90s`},
 		"a short timeout":    {daily(sql, "--timeout=1ms"), "timeout 1ms: use 1s to 24h0m0s"},
 		"a long timeout":     {daily(sql, "--timeout=48h"), "timeout 48h0m0s: use 1s to 24h0m0s"},
 		"negative effects":   {daily(sql, "--min-effects=-1"), "min effects -1: use 0 or more"},
