@@ -78,12 +78,17 @@ func (a *attempt) admitAt(ctx context.Context, tx pgx.Tx, now time.Time) error {
 	}
 }
 
-// superseded reports whether a timer named a slot that the definition no longer
-// has: one that goes by an older definition may, until it hears of the change,
-// on a replica whose own definition is the new one.
+// superseded reports whether a timer named a slot that the schedule does not
+// have. One that goes by an older definition may, until it hears of the change,
+// on a replica whose own definition is the new one. And one whose clock is behind
+// may name a slot from before the definition was there: what was owed by then had
+// been handed over or settled when it came.
 func (a *attempt) superseded() (bool, error) {
-	if a.meta.Source != claim.Schedule || !a.slot.At.After(a.rules.ChangedAt) {
+	switch {
+	case a.meta.Source != claim.Schedule:
 		return false, nil
+	case !a.slot.At.After(a.rules.ChangedAt):
+		return a.enqueuedAt.After(a.rules.ChangedAt), nil
 	}
 	stored, err := periodic.Parse(a.slot.Name, a.rules.Definition)
 	if err != nil {

@@ -44,20 +44,33 @@ func requireOutcome(t *testing.T, db *pgxpool.Pool, a replica, want string, effe
 	requireTotals(t, db, int(effects), 1)
 }
 
-// A leader that went by an older definition may have named a slot that the new
-// one does not have; it must not run on a replica that never knew the old one.
+// A timer may name a slot that the schedule does not have. It must not run, not
+// even on a replica that never knew another definition.
 func TestSuperseded(t *testing.T) {
 	t.Parallel()
-	db := newEffects(t)
-	store(t, db, `definition_changed_at = '2025-01-01'`)
-	a := start(t, db, onQuarters(probe{}))
-	options := periodic.InsertOpts()
-	options.Metadata = []byte(`{"periodic": true}`)
-	_, err := a.Insert(t.Context(), workers.Args[probe]{Key: "2025-05-31T00:05:00Z", Slot: friday.Add(5 * time.Minute)}, options)
-	require.NoError(t, err)
-	require.NoError(t, a.attempt(t))
-	a.settled(t)
-	require.Equal(t, []string{"skipped_superseded"}, texts(t, db, `SELECT outcome FROM worker_runs`))
+	for name, c := range map[string]struct {
+		changedAt, slot, outcome string
+	}{
+		"ByAnOlderDefinition":         {"'2025-01-01'", "2025-05-31T00:05:00Z", "skipped_superseded"},
+		"ByAClockThatIsBehind":        {"now()", fridayKey, "skipped_superseded"},
+		"EnqueuedBeforeTheChangeRuns": {"now() + interval '1 hour'", fridayKey, "ran"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			db := newEffects(t)
+			store(t, db, `definition_changed_at = `+c.changedAt)
+			a := start(t, db, onQuarters(probe{}))
+			at, err := time.Parse(time.RFC3339, c.slot)
+			require.NoError(t, err)
+			options := periodic.InsertOpts()
+			options.Metadata = []byte(`{"periodic": true}`)
+			_, err = a.Insert(t.Context(), workers.Args[probe]{Key: c.slot, Slot: at}, options)
+			require.NoError(t, err)
+			require.NoError(t, a.attempt(t))
+			a.settled(t)
+			require.Equal(t, []string{c.outcome}, texts(t, db, `SELECT outcome FROM worker_runs`))
+		})
+	}
 }
 
 func TestPaused(t *testing.T) {
