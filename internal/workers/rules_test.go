@@ -18,6 +18,7 @@ func store(t *testing.T, db *pgxpool.Pool, change string) {
 	t.Helper()
 	write(t, db, `INSERT INTO worker_schedules (name, cron, zone, key_format, gap, fold, max_lateness)
 		VALUES ('probe', '*/15 * * * *', 'UTC', 'instant', 'skip', 'both', '100 years')`)
+	write(t, db, `UPDATE worker_schedules SET known_since = '2020-01-01'`)
 	write(t, db, `UPDATE worker_schedules SET `+change)
 }
 
@@ -54,6 +55,7 @@ func TestSuperseded(t *testing.T) {
 		"ByAnOlderDefinition":         {"'2025-01-01'", "2025-05-31T00:05:00Z", "skipped_superseded"},
 		"ByAClockThatIsBehind":        {"now()", fridayKey, "skipped_superseded"},
 		"EnqueuedBeforeTheChangeRuns": {"now() + interval '1 hour'", fridayKey, "ran"},
+		"FromBeforeItWasKnown":        {"now() + interval '1 hour', known_since = now()", fridayKey, "skipped_superseded"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -33,7 +33,7 @@ type attempt struct {
 	key        string // the claim's key: the slot's, unless somebody forces a second run
 	meta       claim.Meta
 	series     string        // the name that it counts under, if that is not the slot's
-	enqueuedAt time.Time     // by the database's clock; zero without a job
+	enqueuedAt time.Time     // by the clock of who enqueued it; zero without a job
 	late       time.Duration // behind its slot, by the database's clock, when the attempt began; 0 if somebody asked for it
 	code       periodic.Definition
 	rules      rules      // until they are read, those of the code
