@@ -113,6 +113,7 @@ UPDATE worker_schedules SET
     max_count = $9, overlap = $10, give_up_after = $11, timeout = $12, min_effects = $13,
     defined_at = greatest(defined_at, $14),
     definition_changed_at = CASE WHEN $15 THEN clock_timestamp() ELSE definition_changed_at END,
+    jobs_before = CASE WHEN $15 THEN coalesce(pg_sequence_last_value('river_job_id_seq'), 0) ELSE jobs_before END,
     enqueued_through = CASE WHEN $15 THEN $16 ELSE enqueued_through END,
     resolved_through = CASE WHEN $15 THEN $16 ELSE resolved_through END,
     next_slot = $17,

@@ -56,6 +56,12 @@ func changedAt(t *testing.T, db *pgxpool.Pool, name string) (at time.Time) {
 	return at
 }
 
+func jobsBefore(t *testing.T, db *pgxpool.Pool, name string) (id int64) {
+	t.Helper()
+	require.NoError(t, db.QueryRow(t.Context(), `SELECT jobs_before FROM worker_schedules WHERE name = $1`, name).Scan(&id))
+	return id
+}
+
 func TestRegister(t *testing.T) {
 	t.Parallel()
 
@@ -104,9 +110,12 @@ func TestRegister(t *testing.T) {
 		} {
 			s, err := periodic.Parse("digest", changed)
 			require.NoError(t, err)
+			var job int64
+			require.NoError(t, db.QueryRow(t.Context(), `SELECT nextval('river_job_id_seq')`).Scan(&job))
 			register(t, db, s, schedule(t, "close", "@weekly"))
 			now := changedAt(t, db, "digest")
 			require.True(t, now.After(digest), changed)
+			require.Equal(t, job, jobsBefore(t, db, "digest"))
 			digest = now
 
 			var stored periodic.Definition
@@ -117,6 +126,7 @@ func TestRegister(t *testing.T) {
 			require.Equal(t, s.Definition, stored)
 		}
 		require.Equal(t, weekly, changedAt(t, db, "close"))
+		require.Zero(t, jobsBefore(t, db, "close"))
 	})
 
 	// Each of them brings its schedules in another order.

@@ -19,7 +19,8 @@ WITH forgotten AS (
     WHERE EXISTS (SELECT FROM replicas r WHERE r.service = k.service)
       AND NOT EXISTS (SELECT FROM replicas r WHERE k.name = ANY (r.kinds))
 )
-UPDATE worker_schedules SET removed_at = clock_timestamp(), definition_changed_at = clock_timestamp()
+UPDATE worker_schedules SET removed_at = clock_timestamp(), definition_changed_at = clock_timestamp(),
+    jobs_before = coalesce(pg_sequence_last_value('river_job_id_seq'), 0)
 WHERE name IN (
     SELECT name FROM worker_schedules s
     WHERE source = 'code' AND removed_at IS NULL

@@ -79,8 +79,8 @@ const (
 func attemptAt(worker Worker, definition periodic.Definition, job *rivertype.JobRow, slot periodic.Slot, done claim.Step) *attempt {
 	a := &attempt{
 		worker: worker, slot: slot, key: slot.Key, code: definition, rules: rules{Definition: definition},
-		meta:       claim.Meta{Source: source(job), JobID: job.ID, Attempt: job.Attempt, Patience: patience},
-		enqueuedAt: job.CreatedAt, late: job.AttemptedAt.Sub(slot.At),
+		meta: claim.Meta{Source: source(job), JobID: job.ID, Attempt: job.Attempt, Patience: patience},
+		late: job.AttemptedAt.Sub(slot.At),
 	}
 	a.admit = func(ctx context.Context, tx pgx.Tx) error { return a.admitAt(ctx, tx, *job.AttemptedAt) }
 	a.finish = []claim.Step{done, func(ctx context.Context, tx pgx.Tx) error { return a.passTurn(ctx, tx, *job.AttemptedAt) }}

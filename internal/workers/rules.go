@@ -18,12 +18,12 @@ type rules struct {
 	periodic.Definition
 
 	ChangedAt  time.Time // when the definition did
-	KnownSince time.Time // nothing is owed from before it
+	JobsBefore int64     // the last job that had been enqueued by then
 	Paused     bool
 }
 
 const rulesSQL = `
-SELECT ` + periodic.DefinitionColumns + `, definition_changed_at, known_since, paused_at IS NOT NULL
+SELECT ` + periodic.DefinitionColumns + `, definition_changed_at, jobs_before, paused_at IS NOT NULL
 FROM worker_schedules WHERE name = $1`
 
 // read replaces the rules by the stored ones. A schedule that is not stored
@@ -34,7 +34,7 @@ func (r *rules) read(ctx context.Context, db periodic.DB, name string) error {
 		return fmt.Errorf("read the policy of %q: %w", name, err)
 	}
 	var s rules
-	into := append(s.Targets(), &s.ChangedAt, &s.KnownSince, &s.Paused)
+	into := append(s.Targets(), &s.ChangedAt, &s.JobsBefore, &s.Paused)
 	_, err = pgx.ForEachRow(rows, into, func() error { *r = s; return nil })
 	if err != nil {
 		return fmt.Errorf("read the policy of %q: %w", name, err)
@@ -88,10 +88,8 @@ func (a *attempt) superseded() (bool, error) {
 	switch {
 	case a.meta.Source != claim.Schedule:
 		return false, nil
-	case !a.slot.At.After(a.rules.KnownSince): // whatever the job says of when it came: River takes that from the process's clock
-		return true, nil
 	case !a.slot.At.After(a.rules.ChangedAt):
-		return a.enqueuedAt.After(a.rules.ChangedAt), nil
+		return a.meta.JobID > a.rules.JobsBefore, nil
 	}
 	stored, err := periodic.Parse(a.slot.Name, a.rules.Definition)
 	if err != nil {

@@ -28,17 +28,16 @@ type Runner struct {
 
 // An attempt is one try to run a slot.
 type attempt struct {
-	worker     Worker
-	slot       periodic.Slot
-	key        string // the claim's key: the slot's, unless somebody forces a second run
-	meta       claim.Meta
-	series     string        // the name that it counts under, if that is not the slot's
-	enqueuedAt time.Time     // by the clock of who enqueued it; zero without a job
-	late       time.Duration // behind its slot, by the database's clock, when the attempt began; 0 if somebody asked for it
-	code       periodic.Definition
-	rules      rules      // until they are read, those of the code
-	admit      claim.Step // decides, under the claim and before the work, what the rules make of the slot
-	finish     []claim.Step
+	worker Worker
+	slot   periodic.Slot
+	key    string // the claim's key: the slot's, unless somebody forces a second run
+	meta   claim.Meta
+	series string        // the name that it counts under, if that is not the slot's
+	late   time.Duration // behind its slot, by the database's clock, when the attempt began; 0 if somebody asked for it
+	code   periodic.Definition
+	rules  rules      // until they are read, those of the code
+	admit  claim.Step // decides, under the claim and before the work, what the rules make of the slot
+	finish []claim.Step
 }
 
 // run makes an attempt and writes its one line to the log.
