@@ -49,7 +49,7 @@ func Run(ctx context.Context, db *pgxpool.Pool, key Key, meta Meta, work Step, f
 			return
 		}
 		rollback(ctx, tx)
-		conn.Release()
+		release(ctx, db, conn)
 	}()
 
 	outcome, err = transact(ctx, tx, key, meta, work, finish)

@@ -143,3 +143,19 @@ func TestStoredRefused(t *testing.T) {
 	execute(t, db, `UPDATE worker_schedules SET cron = '@every 1s' WHERE name = 'never'`)
 	eventually(t, "a mended one runs", func() bool { return count(t, db, `SELECT count(*) FROM worker_runs WHERE name = 'never'`) > 0 })
 }
+
+// TestStoredStatementLeavesTheSessionAsItWas: what it sets for the session does
+// not reach the slot that gets the connection next.
+func TestStoredStatementLeavesTheSessionAsItWas(t *testing.T) {
+	t.Parallel()
+	db := newTown(t)
+	p := serve(t, db, "one")
+	execute(t, db, `INSERT INTO worker_schedules (name, cron, zone, sql_statement)
+		VALUES ('careless', '@every 1s', 'UTC', 'SET default_transaction_read_only = on')`)
+	execute(t, db, `INSERT INTO worker_schedules (name, cron, zone, sql_statement)
+		VALUES ('marks', '@every 1s', 'UTC', 'INSERT INTO marks (name, slot, key) VALUES (''marks'', $slot, $key)')`)
+	eventually(t, "slots run", func() bool { return count(t, db, `SELECT count(*) FROM marks`) >= 5 })
+	p.terminate(t)
+	require.NotContains(t, p.stderr.String(), `"slot failed"`)
+	require.Contains(t, p.stderr.String(), `"msg":"slot ran","name":"careless"`)
+}

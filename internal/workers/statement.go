@@ -45,6 +45,7 @@ func (s statement) Run(ctx context.Context, tx pgx.Tx, slot periodic.Slot) error
 	if _, err := tx.Exec(ctx, limitSQL, milliseconds(s.timeout), milliseconds(s.timeout+limitGrace)); err != nil {
 		return fmt.Errorf("set timeouts: %w", err)
 	}
+	claim.Restore(tx) // it may set what outlasts the transaction
 	_, err = tx.Exec(ctx, sql, args...)
 	return err
 }
