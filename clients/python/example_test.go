@@ -3,6 +3,7 @@ package python_test
 import (
 	"bufio"
 	"context"
+	"net"
 	"os"
 	"os/exec"
 	"strings"
@@ -29,20 +30,34 @@ func TestMain(m *testing.M) {
 // do its jobs.
 func TestExample(t *testing.T) {
 	t.Parallel()
-	url := "DATABASE_URL=" + postgrestest.New(t).Config().ConnString()
-	for _, name := range []string{"A", "B"} {
-		startReplica(t, name, url)
+	env := []string{
+		"DATABASE_URL=" + postgrestest.New(t).Config().ConnString(),
+		"ENDPOINT_EXAMPLE_URL=http://" + freeAddress(t),
+		"ENDPOINT_EXAMPLE_SECRET=whsec_dGhpcnR5LXR3byBieXRlcywgZm9yIHRlc3RzIG9ubHk=",
 	}
-	pytest(t, "../../examples/fastapi", url)
+	for _, name := range []string{"A", "B", "C"} {
+		startReplica(t, name, env...)
+	}
+	pytest(t, "../../examples/fastapi", env...)
+}
+
+// freeAddress is one that nobody listens on: the application's, which the
+// replicas must know before it starts.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer listener.Close()
+	return listener.Addr().String()
 }
 
 // startReplica returns when the replica can work. It is killed when t ends.
-func startReplica(t *testing.T, name, url string) {
+func startReplica(t *testing.T, name string, env ...string) {
 	t.Helper()
 	program, err := os.Executable()
 	require.NoError(t, err)
 	replica := exec.CommandContext(context.WithoutCancel(t.Context()), program, "serve") // it outlives t.Context, which ends before cleanup
-	replica.Env = append(os.Environ(), asApp+"=1", url, "HTTP_ADDR=127.0.0.1:0", "REPLICA_NAME="+name, "LOG_FORMAT=text", "LOG_LEVEL=INFO")
+	replica.Env = append(append(os.Environ(), env...), asApp+"=1", "HTTP_ADDR=127.0.0.1:0", "REPLICA_NAME="+name, "LOG_FORMAT=text", "LOG_LEVEL=INFO")
 	stderr, err := replica.StderrPipe()
 	require.NoError(t, err)
 	require.NoError(t, replica.Start())

@@ -77,6 +77,22 @@ func milliseconds(d time.Duration) string {
 	return strconv.FormatInt(d.Milliseconds(), 10)
 }
 
+const adoptSQL = `
+UPDATE worker_runs SET slot_at = $3, source = $4, job_id = $5, attempt = $6, replica = $7
+WHERE name = $1 AND key = $2 AND source = 'sql' AND job_id IS NULL AND outcome = 'ran'`
+
+// Adopt tells the story in the row of a claim that a plain INSERT has made, and
+// reports whether it did: for work that was done at our call by somebody who
+// claimed it in this very database. A claim is adopted once.
+func Adopt(ctx context.Context, tx pgx.Tx, key Key, meta Meta) (bool, error) {
+	tag, err := tx.Exec(ctx, adoptSQL, key.Name, key.Key, orNull(meta.SlotAt), meta.Source,
+		orNull(meta.JobID), orNull(meta.Attempt), orNull(meta.Replica))
+	if err != nil {
+		return false, fmt.Errorf("adopt the claim %s: %w", key, err)
+	}
+	return tag.RowsAffected() == 1, nil
+}
+
 const reopenSQL = `DELETE FROM worker_runs WHERE name = $1 AND key = $2 AND outcome <> 'ran'`
 
 // reopen frees the key of a slot that was skipped or refused, for a run in the

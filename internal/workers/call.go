@@ -17,7 +17,8 @@ import (
 // sent first, while no transaction is open; after a success the claim
 // transaction runs, with Run in it and the answer in the claim's row. If that
 // fails, the request is sent again, with the same idempotency key: the endpoint
-// claims by the key, and a repeat does nothing.
+// claims by the key, and a repeat does nothing. An endpoint that claims in this
+// very database does the whole work: Run is left out.
 type Caller interface {
 	// Request says what to send. Every attempt must send the same, so it reads
 	// nothing but the slot and the Caller's own fields. A task's slot has a name
@@ -78,7 +79,37 @@ func (r *Runner) call(ctx context.Context, c call, key claim.Key, meta claim.Met
 	if err != nil {
 		return "", fmt.Errorf("call for %s: %w", key, err)
 	}
-	return claim.Run(ctx, r.DB, key, meta, work, append([]claim.Step{claim.Output(key, answer)}, finish...)...)
+	finish = append([]claim.Step{claim.Output(key, answer)}, finish...)
+	outcome, err = claim.Run(ctx, r.DB, key, meta, work, finish...)
+	if err != nil || outcome != claim.Duplicate {
+		return outcome, err
+	}
+	return r.adopt(ctx, key, meta, finish)
+}
+
+// adopt takes the finishing steps with the claim of an endpoint that shares our
+// database, and has claimed there by the same name and key. The work is the
+// endpoint's then, whole: it may have committed long before, when the answer to
+// an earlier attempt was lost.
+func (r *Runner) adopt(ctx context.Context, key claim.Key, meta claim.Meta, finish []claim.Step) (claim.Outcome, error) {
+	outcome := claim.Duplicate
+	err := pgx.BeginTxFunc(ctx, r.DB, pgx.TxOptions{IsoLevel: pgx.ReadCommitted}, func(tx pgx.Tx) error {
+		theirs, err := claim.Adopt(ctx, tx, key, meta)
+		if err != nil || !theirs {
+			return err
+		}
+		for _, step := range finish {
+			if err := step(ctx, tx); err != nil {
+				return err
+			}
+		}
+		outcome = claim.Ran
+		return nil
+	})
+	if err != nil {
+		return "", err
+	}
+	return outcome, nil
 }
 
 // reconsider lets a job that was refused try again: it is at work once more

@@ -53,6 +53,33 @@ func TestCall(t *testing.T) {
 		require.Empty(t, seen)
 	})
 
+	// Then the endpoint's claim, which knows neither slot nor job, is the slot's.
+	t.Run("AnEndpointOnTheSameDatabaseClaimsFirst", func(t *testing.T) {
+		t.Parallel()
+		db := newEffects(t)
+		endpoints, seen := receive(t, func(w http.ResponseWriter, r *http.Request) {
+			if _, err := db.Exec(r.Context(), `SELECT claim_run('probe', $1)`, fridayKey); err != nil {
+				w.WriteHeader(http.StatusInternalServerError)
+			}
+			say(200, `done`)(w, r)
+		})
+		a := startCalling(t, db, endpoints, onQuartersCalling(caller{}))
+		a.insertCall(t)
+		require.NoError(t, a.attempt(t))
+		job := a.settled(t)
+		require.Equal(t, rivertype.JobStateCompleted, job.State)
+		require.Len(t, seen, 1)
+		record, err := claim.Find(t.Context(), db, claim.Key{Name: "probe", Key: fridayKey})
+		require.NoError(t, err)
+		require.Equal(t, friday, record.Slot.UTC())
+		require.Equal(t, claim.External, record.Source)
+		require.Equal(t, job.ID, *record.JobID)
+		require.Equal(t, 1, *record.Attempt)
+		require.NotNil(t, record.Replica)
+		require.JSONEq(t, `{"endpoint": "app", "status": 200, "body": "done"}`, string(record.Output))
+		requireTotals(t, db, 0, 1) // the endpoint's work is the work
+	})
+
 	t.Run("WhatIsPausedIsNotCalledFor", func(t *testing.T) {
 		t.Parallel()
 		db := newEffects(t)

@@ -12,14 +12,12 @@ import httpx
 import psycopg
 import pytest
 
-from calls import SECRET
-
 
 @pytest.fixture(scope="session")
 def client() -> Iterator[httpx.Client]:
-    command = [sys.executable, "-m", "uvicorn", "--port", "0", "--app-dir", str(Path(__file__).parents[1]), "main:app"]
-    env = os.environ | {"ENDPOINT_EXAMPLE_SECRET": SECRET}
-    with subprocess.Popen(command, env=env, stderr=subprocess.PIPE, text=True) as server:
+    port = os.environ["ENDPOINT_EXAMPLE_URL"].rpartition(":")[2]  # where the replicas call
+    command = [sys.executable, "-m", "uvicorn", "--port", port, "--app-dir", str(Path(__file__).parents[1]), "main:app"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as server:
         try:
             yield httpx.Client(base_url=_address(server))
         finally:

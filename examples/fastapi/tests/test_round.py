@@ -72,6 +72,21 @@ def test_friday_has_one_winner(client: httpx.Client, database: Database) -> None
     assert counts(database) == (*before[:2], before[2] + 2, before[3] + 2)
 
 
+def test_replicas_call_for_each_slot_once(client: httpx.Client, database: Database) -> None:
+    assert client.post("/signup", json={"handle": "fer", "name": "Fer"}).status_code == 201
+    database.execute("""INSERT INTO worker_schedules (name, cron, zone, http_endpoint, http_path)
+        VALUES ('raffle', '@every 1s', 'UTC', 'example', '/jobs/weekly-raffle')""")
+    story = """SELECT count(*) FROM worker_runs WHERE name = 'raffle' AND outcome = 'ran' AND source = 'catch_up'
+        AND slot_at = key::timestamptz AND job_id IS NOT NULL AND replica IS NOT NULL AND output->>'status' = '200'"""
+    eventually(lambda: database.execute(story).fetchone() >= (4,))
+    database.execute("DELETE FROM worker_schedules WHERE name = 'raffle'")
+    ended = "SELECT count(*) FROM river_job WHERE kind = 'stored_schedule' AND finalized_at IS NULL"
+    eventually(lambda: database.execute(ended).fetchone() == (0,))
+    told = "SELECT period FROM notifications WHERE kind = 'weekly_raffle' AND period LIKE '%%Z' ORDER BY 1"
+    ran = "SELECT key FROM worker_runs WHERE name = 'raffle' AND outcome = 'ran' ORDER BY 1"
+    assert database.execute(told, []).fetchall() == database.execute(ran).fetchall(), "one winner for each"
+
+
 def test_friday_is_not_for_strangers(client: httpx.Client, database: Database) -> None:
     before = counts(database)
     assert raffle(client, "2026-W30", secret="whsec_" + "A" * 32).status_code == 401
