@@ -1,8 +1,11 @@
 package command_test
 
 import (
+	"encoding/pem"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -17,13 +20,15 @@ func TestStoredHTTP(t *testing.T) {
 	t.Parallel()
 	receiver := postgrestest.New(t)
 	execute(t, receiver, `CREATE TABLE calls (key text, path text)`)
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if _, err := receiver.Exec(r.Context(), `INSERT INTO calls VALUES ($1, $2)`, r.Header.Get("Idempotency-Key"), r.URL.Path); err != nil {
 			w.WriteHeader(http.StatusInternalServerError)
 		}
 	}))
 	t.Cleanup(server.Close)
-	environ := []string{"ENDPOINT_APP_URL=" + server.URL, "ENDPOINT_APP_SECRET=whsec_Y2FuYXJ5LWNhbmFyeS1jYW5hcnktY3VycmVudA=="}
+	authority := filepath.Join(t.TempDir(), "authority.pem") // that the replicas trust
+	require.NoError(t, os.WriteFile(authority, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}), 0o600))
+	environ := []string{"SSL_CERT_FILE=" + authority, "ENDPOINT_APP_URL=" + server.URL, "ENDPOINT_APP_SECRET=whsec_Y2FuYXJ5LWNhbmFyeS1jYW5hcnktY3VycmVudA=="}
 
 	db := newTown(t)
 	for range 3 {

@@ -54,6 +54,7 @@ func TestAnswers(t *testing.T) {
 		"503SaysADate":            {status(503, "Retry-After", "Sat, 30 May 2026 00:01:02 GMT"), 503, false, time.Minute, "answered 503 Service Unavailable: because"},
 		"503SaysADateThatIsPast":  {status(503, "Retry-After", "Sat, 30 May 2020 00:01:02 GMT"), 503, false, 0, "answered 503 Service Unavailable: because"},
 		"503SaysAYear":            {status(503, "Retry-After", "31536000"), 503, false, 10 * time.Minute, "answered 503 Service Unavailable: because"},
+		"429SaysMoreThanFits":     {status(429, "Retry-After", "99999999999999999999"), 429, false, 10 * time.Minute, "answered 429 Too Many Requests: because"},
 		"503SaysADateInAYear":     {status(503, "Retry-After", "Sun, 30 May 2027 00:01:02 GMT"), 503, false, 10 * time.Minute, "answered 503 Service Unavailable: because"},
 		"503SaysNonsense":         {status(503, "Retry-After", "-1e9"), 503, false, 0, "answered 503 Service Unavailable: because"},
 		"500HasNoSayInThat":       {status(500, "Retry-After", "30"), 500, false, 0, "answered 500 Internal Server Error: because"},

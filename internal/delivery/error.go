@@ -80,7 +80,7 @@ func retryAfter(response *http.Response, now time.Time) time.Duration {
 		return 0
 	}
 	header := response.Header.Get("Retry-After")
-	if seconds, err := strconv.ParseUint(header, 10, 31); err == nil {
+	if seconds, err := strconv.ParseUint(header, 10, 31); err == nil || errors.Is(err, strconv.ErrRange) { // the largest value then
 		return min(time.Duration(seconds)*time.Second, maxRetryAfter) // 31 bits of seconds do not overflow
 	}
 	at, err := http.ParseTime(header)
