@@ -10,11 +10,13 @@ import (
 	"time"
 
 	"github.com/jackc/pgerrcode"
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
 	"github.com/ranura/ranura/internal/postgres/postgrestest"
+	"github.com/ranura/ranura/internal/workers"
 )
 
 // roles are the published ones under names of the test's own, because a role
@@ -138,8 +140,10 @@ func TestH5AReplicaServesAsTheRuntime(t *testing.T) {
 		return count(t, db, `SELECT count(*) FROM worker_runs WHERE name = 'stored' AND effects = 1`) > 0
 	})
 	backend := as(t, db, all.enqueuer)
-	_, err = backend.Exec(t.Context(), `SELECT enqueue_job('welcome', '{"member_id": 7}', '7')`) // they joined long ago
-	require.NoError(t, err)
+	require.NoError(t, pgx.BeginFunc(t.Context(), backend, func(tx pgx.Tx) error {
+		_, err := workers.Enqueue(t.Context(), tx, workers.Welcome{MemberID: 7}, workers.EnqueueOpts{DedupeKey: "7"}) // they joined long ago
+		return err
+	}))
 	eventually(t, "the member is welcomed, and the invitation follows", func() bool { return count(t, db, `SELECT count(*) FROM notifications`) == 2 })
 	for name, slot := range map[string]string{
 		"anniversary": "2025-05-31T00:00:00Z", "leaderboard_close": "2025-05-31T00:00:00Z", "squad_health": "2025-06-02T14:00:00Z",

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/jackc/pgx/v5"
 )
@@ -32,6 +33,9 @@ func Enqueue(ctx context.Context, tx pgx.Tx, task Task, opts EnqueueOpts) (id in
 	if err != nil {
 		return 0, fmt.Errorf("enqueue %s: args: %w", task.Name(), err)
 	}
+	if wrong := unfit(opts.DedupeKey); wrong != nil {
+		return 0, fmt.Errorf("enqueue %s: dedupe key: %w", task.Name(), wrong)
+	}
 	var at *time.Time
 	if !opts.ScheduledAt.IsZero() {
 		at = &opts.ScheduledAt
@@ -52,9 +56,26 @@ func encode(task Task) (string, error) {
 	}
 	switch escapes := strings.ReplaceAll(string(args), `\\`, ``); {
 	case strings.Contains(escapes, `\u0000`):
-		return "", errors.New("a text has a NUL character: leave it out")
+		return "", errNUL
 	case strings.Contains(escapes, `\ufffd`):
-		return "", errors.New("a text is not UTF-8: convert it")
+		return "", errNotUTF8
 	}
 	return string(args), nil
+}
+
+var (
+	errNUL     = errors.New("a text has a NUL character: leave it out")
+	errNotUTF8 = errors.New("a text is not UTF-8: convert it")
+)
+
+// unfit says why a text is none that Postgres takes; finding that out there would
+// cost the caller's transaction.
+func unfit(text string) error {
+	switch {
+	case strings.ContainsRune(text, 0):
+		return errNUL
+	case !utf8.ValidString(text):
+		return errNotUTF8
+	}
+	return nil
 }

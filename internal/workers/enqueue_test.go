@@ -119,6 +119,8 @@ func TestEnqueueRefuses(t *testing.T) {
 	}{
 		{errand{Effect: "a\x00b"}, "", `enqueue errand: args: a text has a NUL character: leave it out`}, // I4
 		{errand{Effect: "a\xffb"}, "", `enqueue errand: args: a text is not UTF-8: convert it`},
+		{errand{}, "a\x00b", `enqueue errand: dedupe key: a text has a NUL character: leave it out`},
+		{errand{}, "a\xffb", `enqueue errand: dedupe key: a text is not UTF-8: convert it`},
 		{errand{}, " ", `enqueue errand: ERROR: enqueue_job: dedupe_key must have 1 to 200 characters and not be blank, or be null (SQLSTATE 22023)`},
 		{workers.Welcome{}, "", `enqueue welcome: ERROR: enqueue_job: kind "welcome" is not known: use the name of a worker that a replica has registered (SQLSTATE 22023)`},
 	} {

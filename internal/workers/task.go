@@ -55,6 +55,9 @@ func (w *riverTask[T]) Work(ctx context.Context, job *river.Job[taskArgs[T]]) er
 	meta := claim.Meta{Source: claim.External, JobID: job.ID, Attempt: job.Attempt, Replica: w.runner.Replica, Patience: patience}
 	var task T
 	read := func(context.Context, pgx.Tx) error {
+		if string(job.Args.RawMessage) == "null" { // which json takes for an empty task
+			return river.JobCancel(errors.New("args: must be an object"))
+		}
 		if err := json.Unmarshal(job.Args.RawMessage, &task); err != nil {
 			return river.JobCancel(unreadable(err))
 		}

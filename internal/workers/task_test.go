@@ -138,6 +138,7 @@ func TestTask(t *testing.T) {
 		db := newEffects(t)
 		a := start(t, db, workers.OnDemand(errand{}))
 		for args, want := range map[string]string{
+			`null`:                      `args: must be an object`,
 			`"s3cret"`:                  `args: "" must be of type workers_test.errand`,
 			`["s3cret"]`:                `args: "" must be of type workers_test.errand`,
 			`{"effect": 53.7e2}`:        `args: "effect" must be of type string`,

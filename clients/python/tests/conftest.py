@@ -1,11 +1,15 @@
 """Runs against the migrated database that DATABASE_URL names; ``go test ./clients/python`` brings one."""
 
 import os
+import re
+import secrets
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import psycopg
 import pytest
+from sqlalchemy.engine import make_url
 
 from ways import WAYS, Way
 
@@ -23,6 +27,21 @@ def way(request: pytest.FixtureRequest) -> Way:
 @pytest.fixture
 def url() -> str:
     return os.environ["DATABASE_URL"]
+
+
+@pytest.fixture
+def enqueuer_url(url: str) -> Iterator[str]:
+    """A role that has what deploy/grants.sql gives a backend, under names of the test's own."""
+    prefix = f"test_{secrets.token_hex(6)}_"
+    script = Path(__file__).parents[3].joinpath("deploy/grants.sql").read_text()
+    with psycopg.connect(url, autocommit=True) as conn:
+        conn.execute(re.sub("ranura_(runtime|enqueuer|reader)", rf"{prefix}\1", script))
+        conn.execute(f"ALTER ROLE {prefix}enqueuer LOGIN PASSWORD 'not-a-secret'")
+        address = make_url(url).set(username=f"{prefix}enqueuer", password="not-a-secret")
+        yield address.render_as_string(hide_password=False)
+        for role in ("runtime", "enqueuer", "reader"):
+            conn.execute(f"DROP OWNED BY {prefix}{role}")
+            conn.execute(f"DROP ROLE {prefix}{role}")
 
 
 class Database:

@@ -52,6 +52,17 @@ async def test_savepoint_takes_its_job_along(way: Way, url: str, database: Datab
     assert database.counts() == {"members": 1, "river_job": 0, "worker_runs": 0}
 
 
+async def test_backend_needs_two_functions_and_no_table(way: Way, enqueuer_url: str, database: Database) -> None:  # H5
+    async with way.transaction(enqueuer_url) as conn:
+        assert await settled(claim_run(conn, "raffle", "2026-W22")) is True
+        assert await settled(enqueue(conn, "welcome", {"member_id": 7}, dedupe_key="7"))
+    assert database.counts() == {"members": 0, "river_job": 1, "worker_runs": 1}
+    for sql in ("DELETE FROM worker_runs", "UPDATE river_job SET state = 'available'", "INSERT INTO river_job (kind, args) VALUES ('welcome', '{}')"):
+        with pytest.raises(Exception, match="permission denied"):
+            async with way.transaction(enqueuer_url) as conn:
+                await way.execute(conn, sql)
+
+
 async def test_second_claim_is_a_duplicate(way: Way, url: str) -> None:
     async with way.transaction(url) as conn:
         assert await settled(claim_run(conn, "raffle", "2026-W22")) is True
