@@ -11,6 +11,7 @@ import (
 
 	"github.com/ranura/ranura/internal/delivery"
 	"github.com/ranura/ranura/internal/postgres"
+	"github.com/ranura/ranura/internal/web/door"
 )
 
 // config is the environment, read once. README.md lists the variables.
@@ -23,6 +24,9 @@ type config struct {
 	OTLPProtocol   protocol  `env:"OTEL_EXPORTER_OTLP_PROTOCOL"`
 	ReplicaName    string    `env:"REPLICA_NAME"`
 	ServiceName    string    `env:"SERVICE_NAME"    envDefault:"ranura"`
+	Web            door.Settings
+
+	door *door.Door
 
 	endpoints delivery.Endpoints // of ENDPOINT_<NAME>_URL and what goes with it
 }
@@ -52,6 +56,9 @@ func readConfig() (config, error) {
 	}
 	if len(read.ReplicaName) > maxName {
 		mistakes = append(mistakes, fmt.Errorf("REPLICA_NAME has %d characters: use at most %d", len(read.ReplicaName), maxName))
+	}
+	if read.door, err = door.New(read.Web); err != nil {
+		mistakes = append(mistakes, err)
 	}
 	if read.endpoints, err = delivery.ReadEndpoints(os.Environ()); err != nil {
 		mistakes = append(mistakes, err)

@@ -26,6 +26,7 @@ Environment: DATABASE_URL (required), HTTP_ADDR (127.0.0.1:8080), LOG_FORMAT
 SERVICE_NAME (ranura; services that share a database need names of their own),
 CLAIM_RETENTION (9600h: claims are kept for 400 days), OTEL_EXPORTER_OTLP_ENDPOINT
 (a collector of metrics and traces, by HTTP) and what else OpenTelemetry defines,
+WEB_VIEWER_PASSWORD, WEB_OPERATOR_PASSWORD and WEB_PROXY_* (docs/operations.md),
 and for each endpoint that jobs may call ENDPOINT_<NAME>_URL and _SECRET (docs/http.md).`,
 		Example: `  DATABASE_URL=postgres://ranura:…@db:5432/community app serve`,
 		Args:    cobra.NoArgs,
@@ -59,6 +60,7 @@ func (a *app) serveReplica(ctx context.Context) error {
 	err = replica.Run(ctx, replica.Config{
 		DatabaseURL: string(config.DatabaseURL),
 		HTTPAddr:    config.HTTPAddr,
+		Door:        config.door,
 		ID:          replica.NewID(config.ReplicaName),
 		Service:     config.ServiceName,
 		Retention:   time.Duration(config.ClaimRetention),

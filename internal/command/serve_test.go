@@ -109,7 +109,7 @@ func TestJobsThatNobodyCanReadAreSaid(t *testing.T) {
 	require.Equal(t, 6, strings.Count(replica.stderr.String(), `"job cancelled`))
 }
 
-// TestServeRefusesTheOpenWorld is K1 as far as there is no login yet.
+// TestServeRefusesTheOpenWorld is K1: without a password only this machine may ask.
 func TestServeRefusesTheOpenWorld(t *testing.T) {
 	t.Parallel()
 	db := postgrestest.New(t)

@@ -25,6 +25,7 @@ type CatchUp struct {
 	StartedAt time.Time // by the database's clock: of two definitions, the one of the newer replica counts
 	Log       *slog.Logger
 	Metrics   *Metrics // or nil
+	Round     func()   // called before every pass, or nil
 
 	// Vet says what is wrong with a new action of a stored schedule, whichever
 	// replica runs it; an error is one that may pass. nil finds nothing wrong.

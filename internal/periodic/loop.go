@@ -21,6 +21,13 @@ const (
 
 	// longest is the longest sleep: what nobody announced is found by then.
 	longest = 30 * time.Second
+
+	// passTimeout ends a pass that waits for an answer which does not come. The
+	// next one goes on where it was.
+	passTimeout = 2 * time.Minute
+
+	// LongestRound is the longest from one pass to the next.
+	LongestRound = longest + passTimeout
 )
 
 // Channel is the Postgres channel on which replicas announce a [Wake].
@@ -49,13 +56,11 @@ func (c *CatchUp) Run(ctx context.Context, wake <-chan Wake) {
 		if hurry {
 			c.patience = 0
 		}
-		pass, err := c.RunOnce(ctx)
-		hurry = pass.Now.Before(eagerUntil)
-		if err == nil && pass.Changed.After(changed) {
-			if err = c.follow(ctx); err == nil {
-				changed = pass.Changed
-			}
+		if c.Round != nil {
+			c.Round()
 		}
+		pass, err := c.round(ctx, &changed)
+		hurry = pass.Now.Before(eagerUntil)
 		c.report(ctx, pass, err)
 		select {
 		case <-ctx.Done():
@@ -66,6 +71,19 @@ func (c *CatchUp) Run(ctx context.Context, wake <-chan Wake) {
 			}
 		}
 	}
+}
+
+// round makes a pass and follows what it says has changed since the last time.
+func (c *CatchUp) round(ctx context.Context, changed *time.Time) (Pass, error) {
+	ctx, cancel := context.WithTimeout(ctx, passTimeout)
+	defer cancel()
+	pass, err := c.RunOnce(ctx)
+	if err == nil && pass.Changed.After(*changed) {
+		if err = c.follow(ctx); err == nil {
+			*changed = pass.Changed
+		}
+	}
+	return pass, err
 }
 
 // pause is how long to sleep after a pass. No timer has the slots of a stored

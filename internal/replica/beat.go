@@ -14,6 +14,9 @@ const (
 	// beatEvery is short against GoneAfter, so that a beat or two may be lost.
 	beatEvery = 2 * time.Second
 
+	// beatTimeout bounds a beat whose answer does not come.
+	beatTimeout = 30 * time.Second
+
 	// GoneAfter is when the others take a silent replica for dead. It may only
 	// be slow: then it finds its claims lost, and the hand-back costs an attempt.
 	GoneAfter = 15 * time.Second
@@ -85,8 +88,11 @@ func (r *replica) register(ctx context.Context) error {
 func (r *replica) keepBeating(ctx context.Context) {
 	tick := time.NewTicker(beatEvery)
 	defer tick.Stop()
+	round, end := r.pulse.start("beat", beatEvery+beatTimeout)
+	defer end()
 	for {
-		if err := r.beat(ctx); err != nil && ctx.Err() == nil {
+		round()
+		if err := r.boundedBeat(ctx); err != nil && ctx.Err() == nil {
 			r.Log.Warn("beat failed: trying again", "error", err)
 		}
 		select {
@@ -95,6 +101,12 @@ func (r *replica) keepBeating(ctx context.Context) {
 		case <-tick.C:
 		}
 	}
+}
+
+func (r *replica) boundedBeat(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, beatTimeout)
+	defer cancel()
+	return r.beat(ctx)
 }
 
 func (r *replica) scheduleNames() []string {

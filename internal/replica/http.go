@@ -16,7 +16,7 @@ import (
 // serveHTTP serves the pages until ctx ends. It does not wait for the database:
 // a replica that cannot work yet is alive and says so.
 func (r *replica) serveHTTP(ctx context.Context, listener net.Listener) error {
-	handler, err := web.Handler(ctx, web.Options{Client: r.client, Ready: r.ready, Run: r.runByHand, Metrics: r.telemetry.page, Log: r.Log})
+	handler, err := web.Handler(ctx, web.Options{Client: r.client, Door: r.Door, Alive: r.pulse.alive, Ready: r.ready, Run: r.runByHand, Metrics: r.telemetry.page, Log: r.Log})
 	if err != nil {
 		return fmt.Errorf("open pages: %w", errors.Join(err, listener.Close()))
 	}
@@ -56,15 +56,15 @@ func (r *replica) serveHTTP(ctx context.Context, listener net.Listener) error {
 // ErrAddr means that the replica may not listen where it was told to.
 var ErrAddr = errors.New("HTTP_ADDR")
 
-// listen refuses every address that others can reach: River's page cancels and
-// deletes jobs for whoever opens it, and has no login here yet.
-func listen(ctx context.Context, addr string) (net.Listener, error) {
+// listen refuses every address that others can reach if the door has no lock:
+// the pages change things for whoever opens them then.
+func listen(ctx context.Context, addr string, open bool) (net.Listener, error) {
 	host, _, err := net.SplitHostPort(addr)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w: write it as 127.0.0.1:8080", ErrAddr, err)
 	}
-	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		return nil, fmt.Errorf("%w: %q is not a loopback address, and the pages have no login yet: use 127.0.0.1:8080", ErrAddr, addr)
+	if ip := net.ParseIP(host); open && host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		return nil, fmt.Errorf("%w: %q is not a loopback address, and nobody needs a password: set WEB_OPERATOR_PASSWORD, or use 127.0.0.1:8080", ErrAddr, addr)
 	}
 	var config net.ListenConfig
 	listener, err := config.Listen(ctx, "tcp", addr)

@@ -22,13 +22,15 @@ import (
 	"github.com/ranura/ranura/internal/delivery"
 	"github.com/ranura/ranura/internal/periodic"
 	"github.com/ranura/ranura/internal/postgres"
+	"github.com/ranura/ranura/internal/web/door"
 	"github.com/ranura/ranura/internal/workers"
 )
 
 // Config is what a replica is told.
 type Config struct {
 	DatabaseURL string
-	HTTPAddr    string        // a loopback address; port 0 takes a free one
+	HTTPAddr    string        // a loopback address, unless the door has a lock; port 0 takes a free one
+	Door        *door.Door    // of the pages
 	ID          string        // see NewID
 	Service     string        // one name for all replicas with the same registry
 	Retention   time.Duration // how long claims are kept
@@ -62,6 +64,7 @@ type replica struct {
 	clock      clock
 	registered bool
 
+	pulse     pulse
 	telemetry *telemetry
 	surveys   surveys
 }
@@ -77,7 +80,7 @@ func Run(ctx context.Context, config Config) error {
 			r.Log.Warn("schedule", "warning", warning)
 		}
 	}
-	listener, err := listen(ctx, r.HTTPAddr) // before anything is touched
+	listener, err := listen(ctx, r.HTTPAddr, r.Door.Open()) // before anything is touched
 	if err != nil {
 		return err
 	}
@@ -150,7 +153,10 @@ func (r *replica) work(ctx context.Context) error {
 
 	go r.keepBeating(ctx)
 	go r.keepPruning(ctx)
+	round, end := r.pulse.start("catch-up", periodic.LongestRound)
+	r.catchUp.Round = round
 	r.catchUp.Run(ctx, r.wakes(ctx)) // until ctx ends
+	end()
 	r.announceLeaving(ctx)
 	r.started.Store(false)
 	r.Log.Info("replica stopping", "replica", r.ID)
