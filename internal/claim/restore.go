@@ -12,13 +12,9 @@ const marked = "ranura: restore"
 
 // Restore is for a step that executes SQL which is not ours: when the transaction
 // has ended, what that SQL did to the session (settings, role, session locks,
-// temporary tables, LISTEN) is taken back before anybody else gets it.
+// temporary tables, prepared statements, LISTEN) is taken back before anybody
+// else gets it.
 func Restore(tx pgx.Tx) { tx.Conn().PgConn().CustomData()[marked] = true }
-
-// restoreSQL is DISCARD ALL without the prepared statements, which pgx counts on.
-const restoreSQL = `
-RESET SESSION AUTHORIZATION; RESET ALL; CLOSE ALL; UNLISTEN *;
-SELECT pg_advisory_unlock_all(); DISCARD TEMP; DISCARD SEQUENCES`
 
 // release gives a connection back to its pool as it came, or closed: then the
 // pool opens another one.
@@ -29,7 +25,10 @@ func release(ctx context.Context, db *pgxpool.Pool, conn *pgxpool.Conn) {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), rollbackTimeout)
 	defer cancel()
-	_, err := conn.Conn().PgConn().Exec(ctx, restoreSQL).ReadAll()
+	err := conn.Conn().DeallocateAll(ctx) // pgx keeps count of its own
+	if err == nil {
+		_, err = conn.Exec(ctx, `DISCARD ALL`)
+	}
 	if prepare := db.Config().AfterConnect; err == nil && prepare != nil { // which may have set more than RESET knows
 		err = prepare(ctx, conn.Conn())
 	}

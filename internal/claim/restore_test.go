@@ -3,6 +3,7 @@ package claim_test
 import (
 	"context"
 	"errors"
+	"strconv"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -39,7 +40,7 @@ func TestRestore(t *testing.T) {
 		claim.Restore(tx)
 		for _, sql := range []string{
 			`SET statement_timeout = 0`, `SELECT set_config('work_mem', '1MB', false)`, `SELECT pg_advisory_lock(7)`,
-			`DECLARE held CURSOR WITH HOLD FOR SELECT 1`, `LISTEN other`, `CREATE TEMP TABLE effects (n int)`, `SET search_path = pg_temp, public`,
+			`DECLARE held CURSOR WITH HOLD FOR SELECT 1`, `LISTEN other`, `CREATE TEMP TABLE effects (n int)`, `PREPARE mine AS SELECT 1`, `SET search_path = pg_temp, public`,
 		} {
 			if _, err := tx.Exec(ctx, sql); err != nil {
 				return err
@@ -57,6 +58,17 @@ func TestRestore(t *testing.T) {
 	})
 	require.EqualError(t, err, "claim fails@k: too bad")
 	require.Equal(t, clean, found(), "a session lock outlasts a rollback")
+
+	// pgx has prepared what claims execute, and counts on it.
+	for i, step := range []claim.Step{pay, func(ctx context.Context, tx pgx.Tx) error {
+		claim.Restore(tx)
+		_, err := tx.Exec(ctx, `DEALLOCATE ALL`)
+		return err
+	}, pay} {
+		_, err = claim.Run(t.Context(), db, claim.Key{Name: "forgets", Key: strconv.Itoa(i)}, meta, step)
+		require.Equal(t, i == 1, err != nil, "only its own completion fails: %v", err)
+	}
+	require.Equal(t, clean, found())
 
 	_, err = claim.Run(t.Context(), db, claim.Key{Name: "role", Key: "k"}, meta, pay, func(ctx context.Context, tx pgx.Tx) error {
 		claim.Restore(tx)

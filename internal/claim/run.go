@@ -64,7 +64,7 @@ func Run(ctx context.Context, db *pgxpool.Pool, key Key, meta Meta, work Step, f
 
 // transact does everything between BEGIN and COMMIT.
 func transact(ctx context.Context, tx pgx.Tx, key Key, meta Meta, work Step, finish []Step) (Outcome, error) {
-	if meta.Reopen || meta.Source == Manual || meta.Source == Backfill {
+	if meta.reopens() {
 		if err := reopen(ctx, tx, key); err != nil {
 			return "", err
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgerrcode"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
 )
 
 // takeSQL never says DO UPDATE: an upsert reports a row to everybody, and
@@ -104,6 +105,39 @@ func reopen(ctx context.Context, tx pgx.Tx, key Key) error {
 	}
 	return nil
 }
+
+// reopens says whether a slot that was skipped or refused may run after all.
+func (m Meta) reopens() bool { return m.Reopen || m.Source == Manual || m.Source == Backfill }
+
+const clearSQL = reopenSQL + ` RETURNING to_jsonb(worker_runs)::text`
+
+// Clear takes away, and commits at once, the record of a slot that was skipped or
+// refused, if meta may run it after all: for work that somebody claims elsewhere,
+// who would take the record for a claim. If the work then fails, putBack restores
+// the record, unless there is a claim by then. A process that dies in between
+// leaves the slot missing, which is what it is.
+func Clear(ctx context.Context, db *pgxpool.Pool, key Key, meta Meta) (putBack func(context.Context) error, err error) {
+	var record string
+	if meta.reopens() {
+		err = db.QueryRow(ctx, clearSQL, key.Name, key.Key).Scan(&record)
+	}
+	switch {
+	case errors.Is(err, pgx.ErrNoRows), err == nil && record == "":
+		return func(context.Context) error { return nil }, nil
+	case err != nil:
+		return nil, fmt.Errorf("clear the record of %s: %w", key, err)
+	}
+	return func(ctx context.Context) error {
+		if _, err := db.Exec(ctx, putBackSQL, record); err != nil {
+			return fmt.Errorf("put back the record of %s: %w", key, err)
+		}
+		return nil
+	}, nil
+}
+
+const putBackSQL = `
+INSERT INTO worker_runs SELECT * FROM jsonb_populate_record(NULL::worker_runs, $1::text::jsonb)
+ON CONFLICT (name, key) DO NOTHING`
 
 // orNull stores a zero value as NULL: unknown is not zero.
 func orNull[T time.Time | int64 | int | string](value T) *T {

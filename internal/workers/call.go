@@ -62,9 +62,18 @@ func (r *Runner) call(ctx context.Context, c call, key claim.Key, meta claim.Met
 		request = c.request()
 		return errRehearsed
 	}, finish...)
-	if !errors.Is(err, errRehearsed) {
+	switch {
+	case outcome == claim.Duplicate && meta.Attempt > 1: // perhaps by the endpoint, whose answer was lost
+		return r.adopt(ctx, key, meta, finish)
+	case !errors.Is(err, errRehearsed):
 		return outcome, err
 	}
+	return r.deliver(ctx, c, request, key, meta, work, finish)
+}
+
+// deliver sends the request and claims. An endpoint that shares our database must
+// be able to claim, also a slot that was skipped or refused before.
+func (r *Runner) deliver(ctx context.Context, c call, request delivery.Request, key claim.Key, meta claim.Meta, work claim.Step, finish []claim.Step) (outcome claim.Outcome, err error) {
 	if request.Body == nil {
 		request.Body = body(c.slot)
 	}
@@ -72,6 +81,15 @@ func (r *Runner) call(ctx context.Context, c call, key claim.Key, meta claim.Met
 	if err != nil {
 		return "", err
 	}
+	putBack, err := claim.Clear(ctx, r.DB, key, meta)
+	if err != nil {
+		return "", err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, r.afterwards(ctx, putBack))
+		}
+	}()
 	answer, err := r.Endpoints.Deliver(ctx, request, delivery.IdempotencyKey(c.slot.Name, c.slot.Key), now)
 	if failed, ok := errors.AsType[*delivery.Error](err); ok && failed.Final {
 		return r.refused(ctx, key, meta, failed)
@@ -86,6 +104,16 @@ func (r *Runner) call(ctx context.Context, c call, key claim.Key, meta claim.Met
 	}
 	return r.adopt(ctx, key, meta, finish)
 }
+
+// afterwards does what must be done also when ctx has ended.
+func (r *Runner) afterwards(ctx context.Context, do func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), afterwardsTimeout)
+	defer cancel()
+	return do(ctx)
+}
+
+// afterwardsTimeout is short beside the time that a stop has.
+const afterwardsTimeout = 3 * time.Second
 
 // adopt takes the finishing steps with the claim of an endpoint that shares our
 // database, and has claimed there by the same name and key. The work is the

@@ -80,6 +80,75 @@ func TestCall(t *testing.T) {
 		requireTotals(t, db, 0, 1) // the endpoint's work is the work
 	})
 
+	// Its record is no claim: the endpoint must not take it for one.
+	t.Run("AnEndpointOnTheSameDatabaseClaimsWhatWasRefused", func(t *testing.T) {
+		t.Parallel()
+		db := newEffects(t)
+		claims := func(w http.ResponseWriter, r *http.Request) {
+			_, err := db.Exec(r.Context(), `INSERT INTO effects (key) SELECT 'endpoint' WHERE claim_run('probe', $1)`, fridayKey)
+			say(map[bool]int{true: 200, false: 500}[err == nil], "")(w, r)
+		}
+		endpoints, _ := receive(t, answers(say(404, "not yet"), say(500, "still not"), claims))
+		a := startCalling(t, db, endpoints, onQuartersCalling(caller{}))
+		id := a.insertCall(t)
+		require.ErrorContains(t, a.attempt(t), "404")
+		require.Equal(t, rivertype.JobStateCancelled, a.settled(t).State)
+		refused := texts(t, db, `SELECT to_jsonb(worker_runs)::text FROM worker_runs`)
+		require.Contains(t, refused[0], `"refused"`)
+
+		a.retry(t, id)
+		require.ErrorContains(t, a.attempt(t), "500")
+		a.settled(t)
+		require.Equal(t, refused, texts(t, db, `SELECT to_jsonb(worker_runs)::text FROM worker_runs`), "it is put back")
+
+		a.retry(t, id)
+		require.NoError(t, a.attempt(t))
+		require.Equal(t, rivertype.JobStateCompleted, a.settled(t).State)
+		require.Equal(t, []string{"endpoint"}, texts(t, db, `SELECT key FROM effects`))
+		require.Equal(t, []string{`ran {"status": 200, "endpoint": "app"}`}, outputs(t, db))
+	})
+
+	t.Run("AnEndpointOnTheSameDatabaseClaimsWhatWasSkipped", func(t *testing.T) {
+		t.Parallel()
+		db := newEffects(t)
+		endpoints, _ := receive(t, func(w http.ResponseWriter, r *http.Request) {
+			_, err := db.Exec(r.Context(), `INSERT INTO effects (key) SELECT 'endpoint' WHERE claim_run('probe', $1)`, fridayKey)
+			say(map[bool]int{true: 200, false: 500}[err == nil], "")(w, r)
+		})
+		write(t, db, `INSERT INTO worker_runs (name, key, outcome) VALUES ('probe', $1, 'skipped_paused')`, fridayKey)
+		runner := newRunner(db)
+		runner.Endpoints = endpoints
+		scheduled, err := newRegistry(t, onQuartersCalling(caller{})).Find("probe")
+		require.NoError(t, err)
+		result, err := runner.RunByHand(t.Context(), db, scheduled, workers.Request{Slot: friday, Source: claim.Manual})
+		require.NoError(t, err)
+		require.Equal(t, claim.Ran, result.Outcome)
+		require.Equal(t, []string{"endpoint"}, texts(t, db, `SELECT key FROM effects`))
+	})
+
+	t.Run("AnEndpointOnTheSameDatabaseWhoseAnswerIsLost", func(t *testing.T) {
+		t.Parallel()
+		db := newEffects(t)
+		endpoints, seen := receive(t, func(w http.ResponseWriter, r *http.Request) {
+			_, _ = db.Exec(r.Context(), `SELECT claim_run('probe', $1)`, fridayKey)
+			say(502, "lost")(w, r)
+		})
+		a := startCalling(t, db, endpoints, onQuartersCalling(caller{}))
+		id := a.insertCall(t)
+		require.ErrorContains(t, a.attempt(t), "502")
+		a.settled(t)
+		a.retry(t, id)
+		require.NoError(t, a.attempt(t))
+		job := a.settled(t)
+		require.Equal(t, rivertype.JobStateCompleted, job.State)
+		record, err := claim.Find(t.Context(), db, claim.Key{Name: "probe", Key: fridayKey})
+		require.NoError(t, err)
+		require.Equal(t, friday, record.Slot.UTC())
+		require.Equal(t, job.ID, *record.JobID)
+		require.Empty(t, record.Output, "nobody knows what it answered")
+		require.Len(t, seen, 1, "it is not called again")
+	})
+
 	t.Run("WhatIsPausedIsNotCalledFor", func(t *testing.T) {
 		t.Parallel()
 		db := newEffects(t)
