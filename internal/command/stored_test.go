@@ -109,15 +109,16 @@ func TestStoredRefused(t *testing.T) {
 		"no_table":  `'@daily', 'UTC', 'instant', 'DELETE FROM nothing_of_that_name'`,
 		"two":       `'@daily', 'UTC', 'instant', 'DELETE FROM marks; DELETE FROM echoes'`,
 		"commits":   `'@daily', 'UTC', 'instant', 'COMMIT'`,
+		"copies":    `'@daily', 'UTC', 'instant', 'COPY marks FROM STDIN'`,
 		"parameter": `'@daily', 'UTC', 'instant', 'SELECT $when'`,
 	} {
 		execute(t, db, `INSERT INTO worker_schedules (name, cron, zone, key_format, sql_statement) VALUES ('`+name+`', `+values+`)`)
 	}
 	execute(t, db, `INSERT INTO worker_schedules (name, cron, zone, sql_statement) VALUES ('good', '@every 1s', 'UTC', 'INSERT INTO marks (name, slot, key) VALUES ($key, $slot, $key)')`)
 	const refused = `SELECT count(*) FROM worker_schedules WHERE note IS NOT NULL AND next_slot IS NULL AND adopted_at IS NULL`
-	eventually(t, "all are refused", func() bool { return count(t, db, refused) == 7 })
+	eventually(t, "all are refused", func() bool { return count(t, db, refused) == 8 })
 	eventually(t, "the good one runs", func() bool { return count(t, db, `SELECT count(*) FROM marks`) > 2 })
-	require.Equal(t, 7, strings.Count(replica.stderr.String(), `"stored schedule refused: change or remove it"`), "one line each")
+	require.Equal(t, 8, strings.Count(replica.stderr.String(), `"stored schedule refused: change or remove it"`), "one line each")
 
 	var states []struct{ Name, State, Note string }
 	require.NoError(t, json.Unmarshal([]byte(do(t, db, "schedules", "--json")), &states))
@@ -134,6 +135,7 @@ func TestStoredRefused(t *testing.T) {
 		"no_table":  `schedule "no_table": sql: relation "nothing_of_that_name" does not exist`,
 		"two":       `schedule "two": sql: cannot insert multiple commands into a prepared statement`,
 		"commits":   `schedule "commits": sql: the transaction is the claim's: leave out what ends it`,
+		"copies":    `schedule "copies": sql: COPY needs a client at the other end: use INSERT … SELECT`,
 		"parameter": `schedule "parameter": sql: parameter $when: there are $slot and $key`,
 	}, notes)
 	require.Contains(t, notes["collides"], `key format "iso_week" gives `)

@@ -15,7 +15,7 @@ const overdueBound = 1000
 const unresolvedSQL = `
 SELECT name, ` + DefinitionColumns + `, resolved_through, clock_timestamp()
 FROM worker_schedules
-WHERE removed_at IS NULL AND (next_slot <= clock_timestamp() OR resolved_through < enqueued_through)`
+WHERE removed_at IS NULL AND (source = 'code' OR adopted_at IS NOT NULL) AND (next_slot <= clock_timestamp() OR resolved_through < enqueued_through)`
 
 // overdueSQL leaves of the slots those that have no row and no recorded skip.
 const overdueSQL = `
@@ -27,7 +27,8 @@ ORDER BY slot.at, slot.name`
 
 // Overdue lists the slots, the oldest first, that were due longer ago than
 // OnTime and the timeout of their schedule, and have neither run nor been
-// decided against: nobody enqueued them, they fail, or their job is gone. It
+// decided against: nobody enqueued them, they fail, or their job is gone. What a
+// stored schedule owes is not known before a replica has adopted it. It
 // looks at the oldest thousand of each schedule, and asks the database's clock.
 func Overdue(ctx context.Context, db DB) ([]Slot, error) {
 	var names, keys []string

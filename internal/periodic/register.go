@@ -112,7 +112,7 @@ UPDATE worker_schedules SET
     cron = $2, zone = $3, key_format = $4, gap = $5, fold = $6, catch_up = $7, max_lateness = $8,
     max_count = $9, overlap = $10, give_up_after = $11, timeout = $12, min_effects = $13,
     defined_at = greatest(defined_at, $14),
-    definition_changed_at = CASE WHEN $15 THEN clock_timestamp() ELSE definition_changed_at END,
+    definition_changed_at = CASE WHEN $15 THEN $16 ELSE definition_changed_at END,
     jobs_before = CASE WHEN $15 THEN coalesce(pg_sequence_last_value('river_job_id_seq'), 0) ELSE jobs_before END,
     enqueued_through = CASE WHEN $15 THEN $16 ELSE enqueued_through END,
     resolved_through = CASE WHEN $15 THEN $16 ELSE resolved_through END,

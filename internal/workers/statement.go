@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -41,6 +42,9 @@ func (s statement) Run(ctx context.Context, tx pgx.Tx, slot periodic.Slot) error
 	if err != nil {
 		return err
 	}
+	if copying.MatchString(sql) {
+		return errCopy
+	}
 	milliseconds := func(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
 	if _, err := tx.Exec(ctx, limitSQL, milliseconds(s.timeout), milliseconds(s.timeout+limitGrace)); err != nil {
 		return fmt.Errorf("set timeouts: %w", err)
@@ -49,6 +53,13 @@ func (s statement) Run(ctx context.Context, tx pgx.Tx, slot periodic.Slot) error
 	_, err = tx.Exec(ctx, sql, args...)
 	return err
 }
+
+// copying matches a COPY, behind white space, semicolons and comments: it would
+// wait for a client that sends or takes rows until its timeout.
+var (
+	copying = regexp.MustCompile(`(?is)^(\s|\v|;|--[^\r\n]*([\r\n]|$)|/\*.*?\*/)*copy\b`)
+	errCopy = errors.New("sql: COPY needs a client at the other end: use INSERT … SELECT")
+)
 
 // Vet says what is wrong with an action, whichever replica runs it: the server
 // prepares the statement, and executes nothing. An error is one that may pass.
@@ -60,6 +71,8 @@ func Vet(ctx context.Context, tx pgx.Tx, action periodic.Action) (wrong string, 
 	switch {
 	case err != nil:
 		return err.Error(), nil //nolint:nilerr // a mistake in the statement is the answer here
+	case copying.MatchString(sql):
+		return errCopy.Error(), nil
 	case claim.EndsTransaction(sql):
 		return "sql: the transaction is the claim's: leave out what ends it", nil
 	}

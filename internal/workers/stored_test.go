@@ -119,6 +119,7 @@ func TestStored(t *testing.T) {
 		"TooFewEffectsFail":            {insertEffect, `min_effects = 4`, "wrote 3 rows, at least 4 are expected"},
 		"ItsTimeoutEndsIt":             {`INSERT INTO effects SELECT 'x' FROM pg_sleep(20)`, `timeout = '1 second'`, "claim s@" + fridayKey},
 		"ACommitIsTheClaims":           {`COMMIT`, "", "the transaction belongs to its claim"},
+		"ACopyHasNoClient":             {`/* x */ COPY effects FROM STDIN`, "", "sql: COPY needs a client at the other end: use INSERT … SELECT"},
 		"AFunctionCannotCommitEither":  {`DO 'BEGIN COMMIT; END'`, "", "invalid transaction termination"},
 		"TheStatementsOwnTimeoutIsSet": {`INSERT INTO effects SELECT (1 / (current_setting('statement_timeout')::interval <> '7 s')::int)::text`, `timeout = '7 seconds'`, "division by zero"},
 	} {
