@@ -41,6 +41,16 @@ func TestStoredByInsert(t *testing.T) {
 		insert + `http_endpoint, http_path) VALUES ('x', '@daily', 'UTC', 'https://x', '/')`:                          `schedule "x": http_endpoint must be a name that configuration has, and http_body have at most 65536 bytes`,
 		insert + `http_endpoint, http_path) VALUES ('x', '@daily', 'UTC', 'api', '/../admin')`:                        `schedule "x": http_path must be like /jobs/friday: letters, digits and ._~:@- between single slashes, no segment that begins with a dot, no query`,
 		insert + `http_endpoint, http_path, overlap) VALUES ('x', '@daily', 'UTC', 'api', '/x', 'skip')`:              `schedule "x": overlap must be allow: while an endpoint is called no transaction is open that could keep the slots apart`,
+		insert + `sql_statement) VALUES ('My job', '@daily', 'UTC', 'SELECT 1')`:                                      `schedule "My job": the name must have 1 to 100 characters of a-z, 0-9, "_", "." and "-"`,
+		insert + `sql_statement) VALUES (NULL, '@daily', 'UTC', 'SELECT 1')`:                                          `schedule without a name: the name must have 1 to 100 characters of a-z, 0-9, "_", "." and "-"`,
+		insert + `sql_statement) VALUES ('x', NULL, 'UTC', 'SELECT 1')`:                                               `schedule "x": cron and zone must be set, and the policy must not be null: leave out what is to be the default`,
+		insert + `sql_statement, timeout) VALUES ('x', '@daily', 'UTC', 'SELECT 1', '0')`:                             `schedule "x": timeout must be from 1 second to 24 hours`,
+		insert + `sql_statement, max_lateness) VALUES ('x', '@daily', 'UTC', 'SELECT 1', '0')`:                        `schedule "x": max_lateness and give_up_after must be more than 0`,
+		insert + `sql_statement, max_count) VALUES ('x', '@daily', 'UTC', 'SELECT 1', 0)`:                             `schedule "x": max_count must be more than 0, and min_effects not less`,
+		insert + `sql_statement, catch_up) VALUES ('x', '@daily', 'UTC', 'SELECT 1', 'some')`:                         `schedule "x": catch_up must be all, latest or none`,
+		insert + `sql_statement, overlap) VALUES ('x', '@daily', 'UTC', 'SELECT 1', 'never')`:                         `schedule "x": overlap must be allow, skip or wait`,
+		insert + `sql_statement, paused_at) VALUES ('x', '@daily', 'UTC', 'SELECT 1', 'infinity')`:                    `schedule "x": paused_at must be the time of the pause: now(), or null`,
+		`UPDATE worker_schedules SET paused_at = 'infinity' WHERE name = 'code'`:                                      `schedule "code": paused_at must be the time of the pause: now(), or null`,
 		`UPDATE worker_schedules SET name = 'other' WHERE name = 'there'`:                                             `schedule "other": its name and its source stay: delete it and insert another`,
 		`UPDATE worker_schedules SET source = 'code' WHERE name = 'there'`:                                            `schedule "there": its name and its source stay: delete it and insert another`,
 		`UPDATE worker_schedules SET sql_statement = '' WHERE name = 'there'`:                                         `schedule "there": sql_statement must have 1 to 65536 bytes and not be blank`,
@@ -53,12 +63,15 @@ func TestStoredByInsert(t *testing.T) {
 		require.NotContains(t, refused.Detail, "Failing row", "the server's log gets no row")
 	}
 	for statement, constraint := range map[string]string{
-		`UPDATE worker_schedules SET sql_statement = 'SELECT 1' WHERE name = 'code'`:                                   "worker_schedules_code_is_complete",
-		insert + `source) VALUES ('x', '@daily', 'UTC', 'code')`:                                                       "worker_schedules_code_is_complete",
-		insert + `sql_statement, source, gap, fold) VALUES ('x', '@daily', 'UTC', 'SELECT 1', 'code', 'run', 'first')`: "worker_schedules_code_is_complete",
-		insert + `sql_statement) VALUES ('there', '@daily', 'UTC', 'SELECT 1')`:                                        "worker_schedules_pkey",
-		insert + `sql_statement) VALUES ('My job', '@daily', 'UTC', 'SELECT 1')`:                                       "worker_schedules_name_check",
-		insert + `sql_statement, timeout) VALUES ('x', '@daily', 'UTC', 'SELECT 1', '0')`:                              "worker_schedules_timeout_check",
+		`UPDATE worker_schedules SET sql_statement = 'SELECT 1' WHERE name = 'code'`:                                              "worker_schedules_code_is_complete",
+		insert + `source) VALUES ('x', '@daily', 'UTC', 'code')`:                                                                  "worker_schedules_code_is_complete",
+		insert + `sql_statement, source, gap, fold) VALUES ('x', '@daily', 'UTC', 'SELECT 1', 'code', 'run', 'first')`:            "worker_schedules_code_is_complete",
+		insert + `sql_statement) VALUES ('there', '@daily', 'UTC', 'SELECT 1')`:                                                   "worker_schedules_pkey",
+		`UPDATE worker_schedules SET resolved_through = '-infinity' WHERE name = 'there'`:                                         "worker_schedules_instants",
+		`UPDATE worker_schedules SET next_slot = '20000-01-01' WHERE name = 'there'`:                                              "worker_schedules_instants",
+		`INSERT INTO worker_runs (name, key, ran_at) VALUES ('there', 'k', 'infinity')`:                                           "worker_runs_instants",
+		`INSERT INTO worker_runs (name, key, slot_at) VALUES ('there', 'k', '-infinity')`:                                         "worker_runs_instants",
+		`INSERT INTO slot_skips (name, first_slot, last_slot, slots, outcome) VALUES ('x', now(), 'infinity', 1, 'skipped_late')`: "slot_skips_instants",
 	} {
 		_, err := db.Exec(t.Context(), statement)
 		var refused *pgconn.PgError
