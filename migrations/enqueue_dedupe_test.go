@@ -10,6 +10,8 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
+
+	"github.com/ranura/ranura/internal/postgres/postgrestest"
 )
 
 func TestDedupeKey(t *testing.T) {
@@ -107,6 +109,14 @@ func TestSlotsByEnqueueJob(t *testing.T) {
 // Go may read it.
 func TestC8NoSQLReadsALocalTime(t *testing.T) {
 	t.Parallel()
+	db := postgrestest.NewEmpty(t)
+	for local, want := range map[string]string{ // Go: 09:30, 05:30 and 01:30; Python: 10:30, 05:30 and 01:30
+		`timestamp '2025-03-09 02:30' AT TIME ZONE 'America/Los_Angeles'`: "10:30",
+		`timestamp '2026-11-01 01:30' AT TIME ZONE 'America/New_York'`:    "06:30",
+		`timestamp '2026-03-29 02:30' AT TIME ZONE 'Europe/Berlin'`:       "01:30",
+	} {
+		require.Equal(t, want, text(t, db, `SELECT to_char((`+local+`) AT TIME ZONE 'UTC', 'HH24:MI')`), local)
+	}
 	for _, pattern := range []string{"*.sql", "../deploy/*.sql"} {
 		paths, err := filepath.Glob(pattern)
 		require.NoError(t, err)

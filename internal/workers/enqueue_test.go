@@ -3,6 +3,7 @@ package workers_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -121,6 +122,8 @@ func TestEnqueueRefuses(t *testing.T) {
 		{errand{Effect: "a\xffb"}, "", `enqueue errand: args: a text is not UTF-8: convert it`},
 		{errand{}, "a\x00b", `enqueue errand: dedupe key: a text has a NUL character: leave it out`},
 		{errand{}, "a\xffb", `enqueue errand: dedupe key: a text is not UTF-8: convert it`},
+		{errand{}, strings.Repeat("a", 201), `enqueue errand: ERROR: enqueue_job: dedupe_key must have 1 to 200 characters and not be blank, or be null (SQLSTATE 22023)`}, // I5
+		{errand{Effect: strings.Repeat("🎉", 100_000)}, "", `enqueue errand: ERROR: enqueue_job: args must have at most 65536 bytes: enqueue a reference instead (SQLSTATE 22023)`},
 		{errand{}, " ", `enqueue errand: ERROR: enqueue_job: dedupe_key must have 1 to 200 characters and not be blank, or be null (SQLSTATE 22023)`},
 		{workers.Welcome{}, "", `enqueue welcome: ERROR: enqueue_job: kind "welcome" is not known: use the name of a worker that a replica has registered (SQLSTATE 22023)`},
 	} {

@@ -99,6 +99,16 @@ def test_instant_is_the_same_in_every_zone(url: str, database: Database) -> None
     assert database.value("SELECT scheduled_at FROM river_job") == datetime(at.year, 11, at.day, 6, 30, tzinfo=UTC)
 
 
+@pytest.mark.parametrize(("local", "zone", "hour"), [
+    (datetime(2025, 3, 9, 2, 30), "America/Los_Angeles", 10),  # Go: 9
+    (datetime(2026, 11, 1, 1, 30), "America/New_York", 5),  # Postgres: 6
+    (datetime(2026, 3, 29, 2, 30), "Europe/Berlin", 1),
+])
+def test_local_times_are_read_differently_here(local: datetime, zone: str, hour: int) -> None:  # C8
+    instant = local.replace(tzinfo=ZoneInfo(zone)).astimezone(UTC)
+    assert (instant.hour, instant.minute) == (hour, 30)
+
+
 def test_nothing_derives_a_slot_from_local_time() -> None:  # C8
     """Slots are the service's: the package neither reads local time nor knows a zone but UTC."""
     for source in (Path(__file__).parents[1] / "ranura").glob("*.py"):
