@@ -56,6 +56,12 @@ func changedAt(t *testing.T, db *pgxpool.Pool, name string) (at time.Time) {
 	return at
 }
 
+func enqueuedThrough(t *testing.T, db *pgxpool.Pool, name string) (at time.Time) {
+	t.Helper()
+	require.NoError(t, db.QueryRow(t.Context(), `SELECT enqueued_through FROM worker_schedules WHERE name = $1`, name).Scan(&at))
+	return at
+}
+
 func jobsBefore(t *testing.T, db *pgxpool.Pool, name string) (id int64) {
 	t.Helper()
 	require.NoError(t, db.QueryRow(t.Context(), `SELECT jobs_before FROM worker_schedules WHERE name = $1`, name).Scan(&id))
@@ -116,6 +122,7 @@ func TestRegister(t *testing.T) {
 			now := changedAt(t, db, "digest")
 			require.True(t, now.After(digest), changed)
 			require.Equal(t, job, jobsBefore(t, db, "digest"))
+			require.Equal(t, now, enqueuedThrough(t, db, "digest"), "a slot between the two would be of neither definition")
 			digest = now
 
 			var stored periodic.Definition
