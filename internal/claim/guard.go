@@ -96,10 +96,15 @@ func (s *savepoint) Commit(ctx context.Context) error {
 
 func (s *savepoint) Rollback(ctx context.Context) error { return s.Tx.Rollback(ctx) }
 
-// ending matches the statements that end a transaction, behind white space,
-// semicolons and comments. ROLLBACK TO is among them on purpose: rows counted
+// Command matches a statement that begins with one of the keywords, a part of a
+// regular expression, behind white space, semicolons and comments.
+func Command(keywords string) *regexp.Regexp {
+	return regexp.MustCompile(`(?is)^(\s|\v|;|--[^\r\n]*([\r\n]|$)|/\*.*?\*/)*(` + keywords + `)\b`)
+}
+
+// ending matches the statements that end a transaction. ROLLBACK TO is among them on purpose: rows counted
 // since the savepoint would stay counted. tx.Begin does it right.
-var ending = regexp.MustCompile(`(?is)^(\s|\v|;|--[^\r\n]*([\r\n]|$)|/\*.*?\*/)*(commit|end|abort|rollback|prepare\s+transaction)\b`)
+var ending = Command(`commit|end|abort|rollback|prepare\s+transaction`)
 
 // EndsTransaction reports whether a statement is one that no step may execute.
 func EndsTransaction(sql string) bool { return ending.MatchString(sql) }

@@ -117,13 +117,14 @@ const clearSQL = reopenSQL + ` RETURNING to_jsonb(worker_runs)::text`
 // the record, unless there is a claim by then. A process that dies in between
 // leaves the slot missing, which is what it is.
 func Clear(ctx context.Context, db *pgxpool.Pool, key Key, meta Meta) (putBack func(context.Context) error, err error) {
-	var record string
-	if meta.reopens() {
-		err = db.QueryRow(ctx, clearSQL, key.Name, key.Key).Scan(&record)
+	nothing := func(context.Context) error { return nil }
+	if !meta.reopens() {
+		return nothing, nil
 	}
-	switch {
-	case errors.Is(err, pgx.ErrNoRows), err == nil && record == "":
-		return func(context.Context) error { return nil }, nil
+	var record string
+	switch err := db.QueryRow(ctx, clearSQL, key.Name, key.Key).Scan(&record); {
+	case errors.Is(err, pgx.ErrNoRows):
+		return nothing, nil
 	case err != nil:
 		return nil, fmt.Errorf("clear the record of %s: %w", key, err)
 	}

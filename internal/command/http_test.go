@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -165,7 +164,7 @@ func TestDatabaseAway(t *testing.T) {
 	status, _ = request(t, http.MethodGet, at+"/readyz")
 	require.Equal(t, http.StatusServiceUnavailable, status)
 
-	forward(t, target.Host, server)
+	new(gate).open(t, target.Host, server)
 	eventually(t, "the replica starts", func() bool { return strings.Contains(replica.stderr.String(), `"replica started"`) })
 	status, _ = request(t, http.MethodGet, at+"/readyz")
 	require.Equal(t, http.StatusOK, status)
@@ -179,27 +178,4 @@ func TestDatabaseAway(t *testing.T) {
 	require.Equal(t, 1, refused.ProcessState.ExitCode())
 	require.Contains(t, refused.stderr.String(), "password authentication failed")
 	require.NotContains(t, refused.stderr.String(), "canary")
-}
-
-// forward passes connections on from one address to another.
-func forward(t *testing.T, from, to string) {
-	t.Helper()
-	listener, err := net.Listen("tcp", from)
-	require.NoError(t, err, "the port "+strconv.Quote(from)+" was free a moment ago")
-	t.Cleanup(func() { _ = listener.Close() })
-	go func() {
-		for {
-			client, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			server, err := net.Dial("tcp", to)
-			if err != nil {
-				_ = client.Close()
-				continue
-			}
-			go func() { _, _ = io.Copy(server, client); _ = server.Close() }()
-			go func() { _, _ = io.Copy(client, server); _ = client.Close() }()
-		}
-	}()
 }

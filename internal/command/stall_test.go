@@ -13,13 +13,13 @@ import (
 	"github.com/ranura/ranura/internal/postgres/postgrestest"
 )
 
-// gate passes connections on to a server, and holds back what they say while it
-// is closed.
+// gate passes connections on from one address to another, and holds back what
+// they say while it is closed.
 type gate struct{ sync.RWMutex }
 
-func (g *gate) open(t *testing.T, to string) (address string) {
+func (g *gate) open(t *testing.T, from, to string) (address string) {
 	t.Helper()
-	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", from)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = listener.Close() })
 	go func() {
@@ -71,7 +71,7 @@ func TestK5StalledDatabase(t *testing.T) {
 	var way gate
 	target, err := url.Parse(db.Config().ConnString())
 	require.NoError(t, err)
-	target.Host = way.open(t, target.Host)
+	target.Host = way.open(t, "127.0.0.1:0", target.Host)
 	replica := start(t, nil, []string{"DATABASE_URL=" + target.String(), "LOG_FORMAT=json", asApp + "=years"}, "serve")
 	at := address(t, replica)
 	says := func(path string) int { return send(t, "", http.MethodGet, at+path, "").status }

@@ -161,3 +161,13 @@ func TestStoredStatementLeavesTheSessionAsItWas(t *testing.T) {
 	require.NotContains(t, p.stderr.String(), `"slot failed"`)
 	require.Contains(t, p.stderr.String(), `"msg":"slot ran","name":"careless"`)
 }
+
+// TestNobodyHasAdoptedIt: a row that no replica has judged yet keeps doctor from
+// nothing.
+func TestNobodyHasAdoptedIt(t *testing.T) {
+	t.Parallel()
+	db := newTown(t)
+	execute(t, db, `INSERT INTO worker_schedules (name, cron, zone, sql_statement) VALUES ('nowhere', '@daily', 'Mars/Olympus', 'SELECT 1')`)
+	stdout, _, _ := run(t, db, "doctor", "--json")
+	require.NotContains(t, stdout, "read unresolved schedules")
+}

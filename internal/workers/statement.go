@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -54,10 +53,10 @@ func (s statement) Run(ctx context.Context, tx pgx.Tx, slot periodic.Slot) error
 	return err
 }
 
-// copying matches a COPY, behind white space, semicolons and comments: it would
-// wait for a client that sends or takes rows until its timeout.
+// copying matches a COPY: it would wait for a client that sends or takes rows
+// until its timeout.
 var (
-	copying = regexp.MustCompile(`(?is)^(\s|\v|;|--[^\r\n]*([\r\n]|$)|/\*.*?\*/)*copy\b`)
+	copying = claim.Command(`copy`)
 	errCopy = errors.New("sql: COPY needs a client at the other end: use INSERT … SELECT")
 )
 
